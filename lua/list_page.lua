@@ -1,4 +1,4 @@
--- Lists locks, one page of a given size: for a caller that limits what it costs the server.
+-- Lists locks and semaphores, one page of a given size: for a caller that limits what it costs the server.
 --
 -- ARGV[1]  cursor: 0 for the first page, then the one that the previous page returned
 -- ARGV[2]  glob pattern of names
@@ -9,6 +9,7 @@
 -- Otherwise as list.lua.
 
 --#include parts/lock_hash.lua
+--#include parts/semaphores_in_page.lua
 
 local size = redis.pcall('DBSIZE')
 local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3], 'TYPE', 'hash')
@@ -18,4 +19,5 @@ for _, key in ipairs(page[2]) do
     found[#found + 1] = key
   end
 end
+append_semaphores(found, ARGV[1], ARGV[2], ARGV[3])
 return found

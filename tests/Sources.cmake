@@ -22,6 +22,7 @@ set(latchkey_tests_sources
   unit/core/key_table_test.cpp
   unit/core/name_list_test.cpp
   unit/core/parker_test.cpp
+  unit/core/printable_test.cpp
   unit/core/thread_cache_test.cpp
   unit/core/values_test.cpp
   unit/core/version_test.cpp
@@ -308,10 +309,12 @@ set(latchkey_exhaustion_sources
   exhaustion/scarce_memory_test.cpp)
 
 set(latchkey_cli_tests_sources
+  cli/command_line_test.cpp
   cli/ddl_test.cpp
   cli/list_test.cpp
   cli/look_test.cpp
   cli/policy_test.cpp
+  cli/printing_test.cpp
   cli/run_backends_test.cpp
   cli/run_earlier_children_test.cpp
   cli/run_failover_test.cpp
@@ -320,6 +323,7 @@ set(latchkey_cli_tests_sources
   cli/run_signals_test.cpp
   cli/run_terminal_test.cpp
   cli/run_test.cpp
+  cli/semaphore_test.cpp
   cli/stop_schedule_test.cpp
   cli/terminal_emulator.cpp
   cli/top_load_test.cpp

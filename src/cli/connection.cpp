@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "backend/registry.hpp"
@@ -38,15 +39,41 @@ Place place_in(const std::string& path) {
   return {backend->uri.value, file.prefix ? file.prefix->value : std::string()};
 }
 
+/// The options of the command line under the names that the library's messages use.
+std::string in_words_of_the_tool(std::string sentence) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"Options::watchdog", "--watchdog"},
+      {"Options::prefix", "--prefix"},
+  };
+  for (const auto& [name, option] : names) {
+    const std::size_t at = sentence.find(name);
+    if (at != std::string::npos) sentence.replace(at, name.size(), option);
+  }
+  return sentence;
+}
+
 void refuse_absent_store(const std::string& uri) {
   const std::string scheme = uri.substr(0, uri.find(':'));
   const detail::StoreScheme* const store = detail::find_store(scheme);
   if (store == nullptr || detail::find_backend_factory(scheme) != nullptr) return;
-  throw UsageError("this latchkey was built without " + std::string(store->target) + ", which '" +
-                   scheme + ":' needs: build it where that store's client library is installed");
+  throw UsageError(
+      "this latchkey was built without the store of '" + scheme +
+      ":'; expected one that was built where that store's client library is installed");
 }
 
 }  // namespace
+
+bool is_uri(const std::string& text) {
+  return text.find("://") != std::string::npos || text.starts_with("memory:") ||
+         text.starts_with("quorum:");
+}
+
+bool is_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? std::string() : text.substr(colon + 1);
+  return !port.empty() && port.size() <= 5 && !is_uri(text) &&
+         port.find_first_not_of("0123456789") == std::string::npos;
+}
 
 Place choose_place(const ConnectionOptions& options) {
   Place place;
@@ -60,6 +87,10 @@ Place choose_place(const ConnectionOptions& options) {
         "no backend is named; expected a URI such as redis://127.0.0.1:6379, --config FILE, or "
         "the environment variable LATCHKEY_URI");
   }
+  if (is_address(place.uri)) {
+    throw UsageError("'" + place.uri + "' has no scheme; expected a URI, as in redis://" +
+                     place.uri);
+  }
   if (!options.prefix.empty()) place.prefix = options.prefix;
   return place;
 }
@@ -70,7 +101,7 @@ Locks connect(const Place& place, Options options) {
   try {
     return Locks::connect(place.uri, std::move(options));
   } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
+    throw UsageError(in_words_of_the_tool(error.what()));
   }
 }
 

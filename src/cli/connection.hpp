@@ -28,6 +28,11 @@ struct Place {
   std::string prefix;
 };
 
+/// Whether the text is a URI of a backend, and not a pattern, a host or a command.
+[[nodiscard]] bool is_uri(const std::string& text);
+/// Whether the text may be a host and a port, as in "localhost:6379".
+[[nodiscard]] bool is_address(const std::string& text);
+
 /// The URI on the command line takes precedence, then --config, then $LATCHKEY_URI. Throws
 /// UsageError if there is none, or if the file has an error.
 [[nodiscard]] Place choose_place(const ConnectionOptions& options);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -33,12 +34,29 @@ constexpr const char* exit_statuses = R"(Exit status:
   70 a system call failed  77 the backend refused the request
 latchkey run has more: latchkey run --help)";
 
+/// Where the command of `latchkey run` begins: at the first `--`. The other subcommands read `--`
+/// themselves: a key that begins with a dash comes after it.
+char** end_of_options(char** words, char** end) {
+  char** const first =
+      std::find_if(std::min(words + 1, end), end, [](const char* word) { return word[0] != '-'; });
+  const bool runs = first != end && *first == std::string_view("run");
+  return runs ? std::find(first, end, std::string_view("--")) : end;
+}
+
+/// For words that no option and no positional argument takes.
+UsageError unexpected_word(const CLI::App& command) {
+  const std::vector<std::string> words = command.remaining();
+  return UsageError(command.get_name() + ": unexpected '" + words.front() +
+                    "'; expected the options and arguments of latchkey " + command.get_name() +
+                    " --help");
+}
+
 int dispatch(int count, char** words) {
   // Made first, so that every thread inherits its mask and no signal is missed.
   const SignalInbox signals;
   register_stores();
   char** const end = words + count;
-  char** const separator = std::find(words, end, std::string("--"));
+  char** const separator = end_of_options(words, end);
   const std::vector<std::string> command(separator == end ? end : separator + 1, end);
 
   CLI::App app("Distributed locks for shell scripts and operators", "latchkey");
@@ -58,6 +76,13 @@ int dispatch(int count, char** words) {
   add_manual(app, action);
   try {
     app.parse(static_cast<int>(separator - words), words);
+  } catch (const CLI::ExtrasError& error) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    if (chosen.empty() || chosen.front()->remaining().empty()) {
+      app.exit(error);
+      return exit_code::usage;
+    }
+    throw unexpected_word(*chosen.front());
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_code::success : exit_code::usage;
   }
@@ -75,7 +100,7 @@ int main_status(int count, char** words) noexcept {
     print_message(error.what());
     return exit_code::usage;
   } catch (const PolicyError& error) {
-    print_message(error.what());
+    for (const PolicyError& each : error.all()) print_message(each.what());
     return exit_code::failure;
   } catch (const BackendRefused& error) {
     print_message(error.what());

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <stdexcept>
 #include <variant>
 
@@ -57,18 +58,36 @@ LockType parse_type(const std::string& text) {
 std::vector<std::string> parse_keys(const std::vector<std::string>& arguments) {
   std::vector<std::string> keys;
   for (const std::string& argument : arguments) {
-    for (std::size_t from = 0;;) {
-      const std::size_t comma = argument.find(',', from);
-      keys.push_back(argument.substr(from, comma - from));
-      if (keys.back().empty()) {
-        throw UsageError("--key '" + argument +
-                         "': an empty key; expected names with commas between");
+    const std::size_t before = keys.size();
+    keys.emplace_back();
+    for (std::size_t at = 0; at < argument.size(); ++at) {
+      if (argument.compare(at, 2, "\\,") == 0) {
+        keys.back() += argument[++at];
+      } else if (argument[at] == ',') {
+        keys.emplace_back();
+      } else {
+        keys.back() += argument[at];
       }
-      if (comma == std::string::npos) break;
-      from = comma + 1;
+    }
+    if (std::find(keys.begin() + static_cast<std::ptrdiff_t>(before), keys.end(), "") !=
+        keys.end()) {
+      throw UsageError("--key '" + argument +
+                       "': an empty key; expected names with commas between");
     }
   }
   return keys;
+}
+
+std::string joined_keys(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) {
+    if (!text.empty()) text += ',';
+    for (const char letter : key) {
+      if (letter == ',') text += '\\';
+      text += letter;
+    }
+  }
+  return text;
 }
 
 }  // namespace latchkey::inline v1::cli

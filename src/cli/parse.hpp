@@ -21,7 +21,9 @@ namespace latchkey::inline v1::cli {
 [[nodiscard]] Lease parse_lease(const std::string& text);
 /// The enumerators' names, in upper or lower case.
 [[nodiscard]] LockType parse_type(const std::string& text);
-/// Splits each word at its commas. Empty keys are an error.
+/// Splits each word at its commas, but not at a comma after a backslash. Empty keys are an error.
 [[nodiscard]] std::vector<std::string> parse_keys(const std::vector<std::string>& words);
+/// The inverse: one word.
+[[nodiscard]] std::string joined_keys(const std::vector<std::string>& keys);
 
 }  // namespace latchkey::inline v1::cli

@@ -41,6 +41,15 @@ TEST_F(CliLook, ShowIsReadableWithoutJson) {
   EXPECT_TRUE(log().starts_with("a: locked, WRITE\n  held by ")) << log();
 }
 
+// The hash of the lock does not contain its type; it was called REENTRANT, but FENCED by top.
+TEST_F(CliLook, ShowAndListCallAFencedLockFenced) {
+  const Holder other(*this, "a", "fenced");
+  EXPECT_EQ(run_json({"show", "a", uri()})["type"], "FENCED");
+  EXPECT_EQ(run_json({"ls", "--long", uri()})["type"], "FENCED");
+  EXPECT_EQ(run(latchkey({"show", "a", uri()})), 0);
+  EXPECT_NE(log().find("a: locked, FENCED"), std::string::npos) << log();
+}
+
 TEST_F(CliLook, ShowExitsWith1ForALockThatNobodyHolds) {
   const json lock = run_json({"show", "a", uri()});
   EXPECT_EQ(status_, 1);
@@ -78,6 +87,14 @@ TEST_F(CliLook, UnlockTakesTheLockFromTheNamedOwnerOnly) {
     EXPECT_NE(log().find("'a' is not locked by " + owner), std::string::npos) << log();
     std::filesystem::remove(folder_.file("held"));
   }
+}
+
+TEST_F(CliLook, UnlockSaysWhoLosesTheLockAndUntilWhenItMayWork) {
+  const Holder other(*this, "a", "reentrant");
+  EXPECT_EQ(run(latchkey({"unlock", "a", "--force", uri()})), 0);
+  EXPECT_TRUE(log().starts_with("a: taken from on ")) << log();
+  EXPECT_NE(log().find(", which works on until its next check, at most "), std::string::npos)
+      << log();
 }
 
 TEST_F(CliLook, UnlockByOwnerLetsTheNextWaiterIn) {

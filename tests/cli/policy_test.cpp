@@ -134,10 +134,12 @@ TEST_F(CliPolicy, CheckRejectsTypesThatLeadNowhere) {
   write("backends:\n  main: \"memory:\"\n");
   for (const char* target : {",\"target\":0", "", ",\"target\":7"}) {
     std::ofstream(folder_.file("sites.json"))
-        << R"({"format":1,"schemes":["memory"],"locks":[{"name":"Bank::find","method":"Bank::find",)"
+        << R"({"format":1,"schemes":["memory"],"locks":[{"name":"Bank::find",)"
+        << R"("method":"Bank::find",)"
         << R"("where":"bank.cpp:1","file":"bank.cpp","line":1,"result":"int","key":"a:{account}",)"
         << R"("alone":true,"can_be_skipped":true,"never_throws":false,"says_timeout":false,)"
-        << R"("says_unavailable":false,"for_scope":false,"arguments":[{"name":"account","type":0}]}],)"
+        << R"("says_unavailable":false,"for_scope":false,)"
+        << R"("arguments":[{"name":"account","type":0}]}],)"
         << R"("types":[{"name":"P","shape":6,"text_from":0,"integer_keys":false,"text_keys":false,)"
         << R"("declared":false,"fields":[])" << target << "}]}";
     EXPECT_EQ(run(with_sites({"check"})), 64) << target;

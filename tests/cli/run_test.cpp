@@ -97,6 +97,34 @@ TEST_F(CliRun, KeepsStandardErrorQuietWhenToldTo) {
   EXPECT_EQ(log(), "");
 }
 
+// Cron mails what a job prints. A machine whose job another one runs has nothing to say.
+TEST_F(CliRun, SaysNothingOfABusyLockIfTheJobMayBeSkipped) {
+  const Holder other(*this, "a", "reentrant");
+  EXPECT_EQ(run({"-k", "a", "--wait", "0", "--conflict-exit-code", "0"}, "exit 9"), 0);
+  EXPECT_EQ(log(), "");
+  EXPECT_EQ(run(latchkey({"run", "-k", "a", "--wait", "0", "--conflict-exit-code", "0",
+                          "redis://127.0.0.1:1", "--", "true"})),
+            69);
+  EXPECT_NE(log(), "") << "a failure is reported";
+}
+
+TEST_F(CliRun, NamesTheWaitThatWasAskedFor) {
+  const Holder other(*this, "a", "reentrant");
+  EXPECT_EQ(run({"-k", "a", "--wait", "300ms"}, "exit 0"), 75);
+  EXPECT_NE(log().find("for the whole wait of 300 ms"), std::string::npos) << log();
+}
+
+// The time in which the name was looked up was left out.
+TEST_F(CliRun, NamesTheWholeTimeThatItWaitedForAServer) {
+  EXPECT_EQ(run(latchkey(
+                {"run", "-k", "a", "--wait", "1s", "redis://no-such-host.invalid", "--", "true"})),
+            69);
+  const std::string text = log();
+  const std::size_t at = text.rfind("; waited ");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_GE(std::stoi(text.substr(at + std::string("; waited ").size())), 1'000) << text;
+}
+
 TEST_F(CliRun, PassesTheHeldKeysToTheCommand) {
   EXPECT_EQ(run({"-k", "a", "-t", "fenced"},
                 "echo $LATCHKEY_KEY $LATCHKEY_FENCE $LATCHKEY_OWNER $LATCHKEY_DEADLINE"),

@@ -20,6 +20,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using Keys = std::vector<std::string>;
 
@@ -211,6 +212,16 @@ TEST(TopView, FillsAScreenOfAnySize) {
       EXPECT_EQ(lines[line].find("\x1b[2J"), std::string::npos);
     }
   }
+}
+
+// The column showed the method, and its end was cut off: the host and the process.
+TEST(TopView, ANarrowColumnShowsTheHostAndTheProcess) {
+  std::vector<LockRow> rows(2);
+  rows[0].holder = "Bank::deposit (bank.cpp:12) on web-3, process 7";
+  rows[1].holder = "on a-host-with-a-name-of-33-letters";
+  EXPECT_THAT(table_text(rows, 80), AllOf(HasSubstr(" web-3, process 7 "), Not(HasSubstr("Bank")),
+                                          HasSubstr(" a-host-with-a-name")));
+  EXPECT_THAT(table_text(rows, 200), HasSubstr(rows[0].holder));
 }
 
 TEST(TopView, ShowsWhatATerminalWouldObeyAsText) {

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,6 +20,7 @@
 #include "cli/connection.hpp"
 #include "cli/connection_words.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_line.hpp"
 #include "cli/list/pacer.hpp"
 #include "cli/list/progress_line.hpp"
 #include "cli/list/scan.hpp"
@@ -27,6 +28,7 @@
 #include "cli/look/inspect_each.hpp"
 #include "cli/look/lock_text.hpp"
 #include "cli/message.hpp"
+#include "core/text/printable.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -48,14 +50,15 @@ struct ListWords {
   bool details = false;
 };
 
-bool is_uri(const std::string& text) {
-  return text.find("://") != std::string::npos || text.starts_with("memory:") ||
-         text.starts_with("quorum:");
-}
-
-/// Both positional arguments are optional, and only one of them is a URI.
-void tell_apart(std::string& pattern, std::string& uri) {
-  if (!is_uri(pattern) || is_uri(uri)) return;
+/// Both positional arguments are optional, and only one of them is a URI. Without any other URI, an
+/// address is one whose scheme was forgotten.
+void tell_apart(std::string& pattern, ConnectionOptions& connection) {
+  std::string& uri = connection.uri;
+  const bool none_is_named =
+      uri.empty() && connection.config.empty() && std::getenv("LATCHKEY_URI") == nullptr;
+  const bool forgotten =
+      is_address(pattern) && (none_is_named || !(is_address(uri) || uri.empty()));
+  if (is_uri(uri) || !(is_uri(pattern) || forgotten)) return;
   std::swap(pattern, uri);
   if (pattern.empty()) pattern = "*";
 }
@@ -66,15 +69,14 @@ constexpr std::uint64_t keys_per_inspect = 10;
 std::string keys_json(const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) {
-    const nlohmann::ordered_json json{{"key", key}};
-    text += json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    text += json_line({{"key", key}});
   }
   return text;
 }
 
 std::string keys_text(const std::vector<std::string>& keys) {
   std::string text;
-  for (const std::string& key : keys) text += key + '\n';
+  for (const std::string& key : keys) text += detail::printable(key) + '\n';
   return text;
 }
 
@@ -102,7 +104,7 @@ class Printer {
     };
     for (const LockInfo& info : inspect_each(locks_, keys, note_refusal)) {
       if (!info.locked) continue;  // released since the scan
-      const std::string text = words_.json ? lock_json(info) + '\n' : lock_text(info);
+      const std::string text = words_.json ? lock_json(info) : lock_text(info);
       std::fputs(text.c_str(), stdout);
     }
     return keys.size() * keys_per_inspect;
@@ -156,7 +158,7 @@ void add_list(CLI::App& app, Action& action) {
   command->add_flag("--json", words->json, "One JSON object on one line for each lock");
   command->footer(examples);
   command->callback([words, &action] {
-    tell_apart(words->pattern, words->connection.uri);
+    tell_apart(words->pattern, words->connection);
     action = [words] { return list(*words); };
   });
 }

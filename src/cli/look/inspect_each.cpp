@@ -6,6 +6,22 @@
 
 namespace latchkey::inline v1::cli {
 
+// A backend refuses to describe a semaphore as a lock, and says so in words of its own.
+LockInfo inspect(const Locks& locks, const std::string& key) {
+  try {
+    return locks.inspect(key);
+  } catch (const BackendRefused&) {
+    if (!locks.capabilities().permits) throw;
+    constexpr int any_number = 1;  // of a semaphore that would be made
+    try {
+      LockInfo info = locks.semaphore(key, any_number).inspect();
+      if (info.permits) return info;
+    } catch (const BackendRefused&) {  // neither: the first refusal says why
+    }
+    throw;
+  }
+}
+
 std::vector<LockInfo> inspect_each(const Locks& locks, std::span<const std::string> names,
                                    const std::function<void(std::string_view why)>& refused) {
   std::vector<std::string> keys(names.begin(), names.end());
@@ -18,7 +34,7 @@ std::vector<LockInfo> inspect_each(const Locks& locks, std::span<const std::stri
   std::vector<LockInfo> infos;
   for (const std::string& key : keys) {
     try {
-      infos.push_back(locks.inspect(key));
+      infos.push_back(inspect(locks, key));
     } catch (const BackendRefused& error) {
       refused(error.what());
     }

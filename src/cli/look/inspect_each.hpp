@@ -12,6 +12,9 @@
 
 namespace latchkey::inline v1::cli {
 
+/// The state of a lock or of a semaphore. Throws BackendUnavailable, BackendRefused.
+[[nodiscard]] LockInfo inspect(const Locks& locks, const std::string& key);
+
 /// The states of the locks with these full names, in their order. It leaves those out that the
 /// backend refuses to describe, after it has called `refused(why)`: another client may use names
 /// that latchkey does not accept, or the user may lack a permission. Throws BackendUnavailable.

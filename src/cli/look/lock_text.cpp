@@ -3,9 +3,11 @@
 #include "cli/look/lock_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+
+#include "cli/json_line.hpp"
+#include "core/text/printable.hpp"
 
 namespace latchkey::inline v1::cli {
 
@@ -22,21 +24,50 @@ std::optional<std::uint64_t> waiters(const LockInfo& info) {
   return std::max<std::uint64_t>(info.queue.size(), info.subscribers.value_or(0));
 }
 
+std::string_view type_text(const LockInfo& info) {
+  if (info.type != LockType::REENTRANT) return to_string(info.type);
+  if (!info.queue.empty()) return to_string(LockType::FAIR);
+  return to_string(info.fencing_token ? LockType::FENCED : LockType::REENTRANT);
+}
+
+std::string state_text(const LockInfo& info) {
+  if (info.permits) {
+    return fmt::format("a semaphore, {} of {} permits are taken",
+                       info.permits->total - info.permits->available, info.permits->total);
+  }
+  return info.locked ? fmt::format("locked, {}", type_text(info)) : std::string("not locked");
+}
+
 std::string lock_text(const LockInfo& info) {
-  std::string text = fmt::format(
-      "{}: {}\n", info.key,
-      info.locked ? fmt::format("locked, {}", to_string(info.type)) : std::string("not locked"));
+  std::string text = fmt::format("{}: {}\n", detail::printable(info.key), state_text(info));
   for (const HolderInfo& holder : info.holders) {
-    text += fmt::format("  held by {}, {} left", holder.id, duration_text(holder.left));
+    text += fmt::format("  held by {}, {} left", detail::printable(holder.id),
+                        duration_text(holder.left));
     if (holder.count != 1) text += fmt::format(", {} times", holder.count);
-    if (!holder.announced.empty()) text += fmt::format(": {}", holder.announced);
+    if (!holder.announced.empty()) text += fmt::format(": {}", detail::printable(holder.announced));
     text += '\n';
   }
   if (const auto waiting = waiters(info); waiting.value_or(0) > 0) {
     text += fmt::format("  {} waiting\n", *waiting);
   }
-  for (const std::string& waiter : info.queue) text += fmt::format("  queued: {}\n", waiter);
+  for (const std::string& waiter : info.queue) {
+    text += fmt::format("  queued: {}\n", detail::printable(waiter));
+  }
   if (info.fencing_token) text += fmt::format("  last fencing token: {}\n", *info.fencing_token);
+  return text;
+}
+
+// A holder checks at each third of its lease, and gives up at the latest at its end.
+std::string taken_text(const LockInfo& before, std::string_view owner) {
+  std::string text;
+  for (const HolderInfo& holder : before.holders) {
+    if (!owner.empty() && holder.id != owner) continue;
+    const std::string& who = holder.announced.empty() ? holder.id : holder.announced;
+    const std::string limit =
+        holder.left ? ", at most " + duration_text(holder.left) + " from now" : std::string();
+    text += fmt::format("{}: taken from {}, which works on until its next check{}\n",
+                        detail::printable(before.key), detail::printable(who), limit);
+  }
   return text;
 }
 
@@ -51,15 +82,18 @@ std::string lock_json(const LockInfo& info) {
   }
   nlohmann::ordered_json json{{"key", info.key}, {"locked", info.locked}};
   json["type"] = nullptr;
-  if (info.locked) json["type"] = to_string(info.type);
+  if (info.locked || info.permits) json["type"] = type_text(info);
   json["holders"] = std::move(holders);
   json["waiters"] = nullptr;
   if (const auto waiting = waiters(info)) json["waiters"] = *waiting;
   json["queue"] = info.queue;
   json["fencing_token"] = nullptr;
   if (info.fencing_token) json["fencing_token"] = *info.fencing_token;
-  // Keys are bytes: invalid UTF-8 becomes the replacement character.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  json["permits"] = nullptr;
+  if (info.permits) {
+    json["permits"] = {{"available", info.permits->available}, {"total", info.permits->total}};
+  }
+  return json_line(json);
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <latchkey/lock_info.hpp>
 
@@ -14,12 +15,21 @@ namespace latchkey::inline v1::cli {
 /// Several lines, for a terminal.
 [[nodiscard]] std::string lock_text(const LockInfo& info);
 
-/// One JSON object on one line. The names of its members are stable: key, locked, type, holders
-/// [id, count, lease_left_ms, announced], waiters, queue, fencing_token.
+/// One line for each holder from whom the lock has just been taken, with the time within which the
+/// holder notices. `owner`: the id of the only one; empty: all.
+[[nodiscard]] std::string taken_text(const LockInfo& before, std::string_view owner);
+
+/// One JSON object and a newline. The names of its members are stable: key, locked, type, holders
+/// [id, count, lease_left_ms, announced], waiters, queue, fencing_token, permits [available,
+/// total].
 [[nodiscard]] std::string lock_json(const LockInfo& info);
 
 /// How many connections, or places in the queue, wait for the lock. Empty: not known.
 [[nodiscard]] std::optional<std::uint64_t> waiters(const LockInfo& info);
+
+/// The lock's type, as far as the backend knows it. It does not store that of a plain lock: a lock
+/// with a queue is FAIR, one that ever had a fencing token FENCED.
+[[nodiscard]] std::string_view type_text(const LockInfo& info);
 
 /// "28.4 s", "350 ms", "no end".
 [[nodiscard]] std::string duration_text(const std::optional<std::chrono::milliseconds>& length);

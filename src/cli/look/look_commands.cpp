@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
@@ -19,6 +18,8 @@
 #include "cli/connection.hpp"
 #include "cli/connection_words.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_line.hpp"
+#include "cli/look/inspect_each.hpp"
 #include "cli/look/lock_text.hpp"
 #include "cli/message.hpp"
 
@@ -60,12 +61,28 @@ std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
 }
 
 int show(const LookWords& words) {
-  const LockInfo info = connect(choose_place(words.connection)).inspect(words.key);
-  write_out(words.json ? lock_json(info) + '\n' : lock_text(info));
+  const LockInfo info = inspect(connect(choose_place(words.connection)), words.key);
+  write_out(words.json ? lock_json(info) : lock_text(info));
   return info.locked ? exit_code::success : exit_code::failure;
 }
 
-bool release(const LookWords& words, const Locks& locks) {
+/// Ends all holds of a semaphore, which keeps its number of permits.
+bool release_permits(const LookWords& words, const Locks& locks, const PermitInfo& permits) {
+  if (!words.force) {
+    throw UsageError(
+        "'" + words.key +
+        "' is a semaphore, whose permits are taken from all holders together; expected "
+        "--force");
+  }
+  const int total = static_cast<int>(permits.total);
+  const Semaphore semaphore = locks.semaphore(words.key, total);
+  if (!semaphore.destroy()) return false;
+  semaphore.set_total(total);
+  return permits.available != permits.total;
+}
+
+bool release(const LookWords& words, const Locks& locks, const LockInfo& info) {
+  if (info.permits) return release_permits(words, locks, *info.permits);
   if (words.force) return locks.force_release(words.key);
   try {
     return locks.release_holder(words.key, words.owner);
@@ -80,10 +97,14 @@ int unlock(const LookWords& words) {
         "unlock takes the lock from its holder, which goes on working until it finds out; expected "
         "--force, or --owner ID for one holder only");
   }
-  const bool was_held = release(words, connect(choose_place(words.connection)));
+  const Locks locks = connect(choose_place(words.connection));
+  const LockInfo info = inspect(locks, words.key);
+  const bool was_held = release(words, locks, info);
   if (words.json) {
-    write_out(nlohmann::ordered_json{{"key", words.key}, {"released", was_held}}.dump() + '\n');
-  } else if (!was_held) {
+    write_out(json_line({{"key", words.key}, {"released", was_held}}));
+  } else if (was_held) {
+    write_out(taken_text(info, words.owner));
+  } else {
     print_message("'" + words.key + "' is not locked" +
                   (words.force ? std::string() : " by " + words.owner));
   }
@@ -109,12 +130,10 @@ int ping(const LookWords& words) {
   std::ranges::sort(times);
   const double median = times[times.size() / 2];
   if (words.json) {
-    const nlohmann::ordered_json json{
-        {"backend", locks.describe()},
-        {"connect_ms", connected.count()},
-        {"lock_and_unlock_ms",
-         {{"min", times.front()}, {"median", median}, {"max", times.back()}}}};
-    write_out(json.dump() + '\n');
+    write_out(json_line({{"backend", locks.describe()},
+                         {"connect_ms", connected.count()},
+                         {"lock_and_unlock_ms",
+                          {{"min", times.front()}, {"median", median}, {"max", times.back()}}}}));
   } else {
     write_out(fmt::format(
         "{}: connected in {:.2f} ms; lock and unlock in {:.2f}/{:.2f}/{:.2f} ms "

@@ -3,7 +3,10 @@
 #include "cli/run/acquisition.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <latchkey/attempt.hpp>
@@ -55,6 +58,19 @@ void Acquisition::ensure_lease(Hold& acquired, milliseconds lease) {
   if (acquired.remaining() < lease / 2) acquired.extend(lease);
 }
 
+namespace {
+
+/// The sentence with the time since the tool began to wait: that of the library begins when there
+/// is a connection, or is known to be none.
+std::string with_whole_wait(std::string sentence, milliseconds waited) {
+  constexpr std::string_view before = "; waited ", after = " ms";
+  const std::size_t at = sentence.rfind(before);
+  if (at == std::string::npos || !sentence.ends_with(after)) return sentence;
+  return sentence.substr(0, at + before.size()) + std::to_string(waited.count()).append(after);
+}
+
+}  // namespace
+
 void Acquisition::acquire(const RunOptions& options, const Place& place,
                           const std::stop_token& cancelled) {
   const auto fail = [this](int code, const std::exception& error) {
@@ -72,7 +88,8 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     Stage expected = Stage::CONNECTING;
     if (!stage_.compare_exchange_strong(expected, Stage::CONNECTED)) return;
     Attempt attempt;
-    attempt.type = options.type;
+    attempt.type = options.permits ? LockType::PERMIT : options.type;
+    if (options.permits) attempt.permits.total = *options.permits;
     attempt.wait = wait_left();
     attempt.lease = options.lease;
     attempt.cancel = cancelled;
@@ -80,12 +97,18 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
                                              : locks->acquire_all(options.keys, attempt);
     ensure_lease(acquired, options.lease.length(options.watchdog_period));
     hold.emplace(std::move(acquired));
-  } catch (const LockTimeout& busy) {
-    fail(options.conflict_exit_code, busy);
+  } catch (const LockTimeout& late) {
+    // The wait began before the connection was made.
+    busy = true;
+    fail(options.conflict_exit_code,
+         LockTimeout({late.key(), late.type(), late.backend()},
+                     wait_.is_forever() ? late.waited() : wait_.length(), late.holder()));
   } catch (const BackendRefused& refusal) {
     fail(exit_code::refused, refusal);
   } catch (const LockError& error) {  // unavailable, cancelled, closed: the outcome is unknown
     fail(exit_code::unavailable, error);
+    reason = with_whole_wait(std::move(reason),
+                             std::chrono::floor<milliseconds>(SteadyClock::now() - start_));
   } catch (const KeyError& error) {
     fail(exit_code::usage, error);
   } catch (const std::invalid_argument& error) {

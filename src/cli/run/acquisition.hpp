@@ -41,6 +41,7 @@ class Acquisition {
   std::optional<Locks> locks{};
   int exit_code = exit_code::success;  ///< the tool's exit status if there is no hold
   std::string reason{};
+  bool busy = false;  ///< somebody else held the lock for the whole wait
 
  private:
   enum class Stage : unsigned char { CONNECTING, CONNECTED, GIVEN_UP };

@@ -44,13 +44,22 @@ struct Image {
   ::_exit(exit_code::not_found);
 }
 
+/// A command line in quotes is one word, which no program has for its name.
+std::string advice(const std::vector<std::string>& arguments, int error) {
+  const std::string& program = arguments.front();
+  if (error != ENOENT || arguments.size() > 1 || program.find(' ') == std::string::npos) return {};
+  return "; it is one word, and no shell reads it: expected -- " + program + ", or -- sh -c '" +
+         program + "'";
+}
+
 }  // namespace
 
 ChildProcess::ChildProcess(const Command& command, const SignalInbox& signals, bool foreground) {
   const std::string& program = command.arguments.front();
-  const auto fail = [&program](int error) {
-    return StartFailure{"cannot run '" + program + "': " + std::strerror(error),
-                        error == ENOENT ? exit_code::not_found : exit_code::not_executable};
+  const auto fail = [&](int error) {
+    return StartFailure{
+        "cannot run '" + program + "': " + std::strerror(error) + advice(command.arguments, error),
+        error == ENOENT ? exit_code::not_found : exit_code::not_executable};
   };
   const std::vector<char*> arguments = pointers_to(command.arguments);
   const std::vector<char*> environment = pointers_to(command.environment);

@@ -17,6 +17,7 @@
 #include <latchkey/error.hpp>
 
 #include "cli/message.hpp"
+#include "cli/parse.hpp"
 #include "cli/run/acquisition.hpp"
 #include "cli/run/child_supervisor.hpp"
 #include "cli/run/descendants.hpp"
@@ -78,15 +79,6 @@ int leave(Acquisition& acquisition, int signal) {
   return status;
 }
 
-std::string joined(const std::vector<std::string>& keys) {
-  std::string text;
-  for (const std::string& key : keys) {
-    if (!text.empty()) text += ',';
-    text += key;
-  }
-  return text;
-}
-
 /// The tool's own environment and the variables that describe the lock.
 std::vector<std::string> child_environment(const RunOptions& options, const Hold& hold) {
   std::vector<std::string> variables;
@@ -96,7 +88,7 @@ std::vector<std::string> child_environment(const RunOptions& options, const Hold
                       text.starts_with("LATCHKEY_OWNER=") || text.starts_with("LATCHKEY_DEADLINE=");
     if (!ours) variables.emplace_back(text);
   }
-  variables.push_back("LATCHKEY_KEY=" + joined(options.keys));
+  variables.push_back("LATCHKEY_KEY=" + joined_keys(options.keys));
   variables.push_back("LATCHKEY_OWNER=" + hold.id());
   if (const auto token = hold.fencing_token()) {
     variables.push_back("LATCHKEY_FENCE=" + std::to_string(*token));
@@ -152,7 +144,9 @@ int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
   std::optional<int> signal = await(options, acquisition, acquired, signals);
   if (signal) return leave(acquisition, *signal);
   if (!acquisition.hold) {
-    if (!options.quiet) print_message(acquisition.reason);
+    // With this status a busy lock is no error, and whoever reads the output is not told of it.
+    const bool skipped = acquisition.busy && options.conflict_exit_code == exit_code::success;
+    if (!options.quiet && !skipped) print_message(acquisition.reason);
     return acquisition.exit_code;
   }
   if (acquisition.hold->lost()) {

@@ -4,7 +4,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
+
+#include <latchkey/permits.hpp>
 
 #include "cli/connection_words.hpp"
 #include "cli/parse.hpp"
@@ -29,6 +34,7 @@ struct RunWords {
   ConnectionOptions connection{};
   std::vector<std::string> keys{};
   std::string type = "reentrant";
+  std::optional<std::uint32_t> permits{};
   std::string wait = "forever";
   std::string lease = "watchdog";
   std::string watchdog = "30s";
@@ -45,11 +51,45 @@ RunOptions::OnLost parse_on_lost(const std::string& text) {
   throw UsageError("--on-lost '" + text + "': expected term or report");
 }
 
-RunOptions options_of(const RunWords& words, const std::vector<std::string>& command) {
+/// The command is what follows `--`. `extra`: the words before it that are not of `run`; the first
+/// word of a command without `--` may have been taken for the URI.
+void check_command(const RunWords& words, const std::vector<std::string>& extra,
+                   const std::vector<std::string>& command) {
+  const std::string& uri = words.connection.uri;
+  const bool names_uri = uri.empty() || is_uri(uri) || is_address(uri);
+  const std::string first = !names_uri ? uri : extra.empty() ? std::string() : extra.front();
+  if (command.empty() && first.empty()) {
+    throw UsageError("no command; expected -- and a command after the options");
+  }
+  if (command.empty() && !first.starts_with('-')) {
+    throw UsageError("no -- before '" + first +
+                     "'; expected -- between the options and the command");
+  }
+  if (extra.empty()) return;
+  if (extra.front().starts_with('-')) {
+    throw UsageError("run: unknown option '" + extra.front() +
+                     "'; expected one of latchkey run --help, and -- before the command");
+  }
+  throw UsageError("run: unexpected '" + extra.front() +
+                   "' before --; expected the options of latchkey run --help and one URI");
+}
+
+RunOptions options_of(const RunWords& words, const std::vector<std::string>& extra,
+                      const std::vector<std::string>& command) {
+  check_command(words, extra, command);
+  if (words.keys.empty()) throw UsageError("--key is required; expected --key and what to lock");
   RunOptions options;
   options.connection = words.connection;
   options.keys = parse_keys(words.keys);
   options.type = parse_type(words.type);
+  options.permits = words.permits;
+  if (words.permits && options.keys.size() > 1) {
+    throw UsageError("--permits with several keys: a semaphore is taken alone; expected one --key");
+  }
+  if (words.permits && options.type != LockType::REENTRANT) {
+    throw UsageError("--permits makes the key a semaphore, and --type " + words.type +
+                     " a lock; expected one of the two");
+  }
   options.wait = parse_wait(words.wait);
   options.lease = parse_lease(words.lease);
   options.watchdog_period = parse_duration("--watchdog", words.watchdog);
@@ -59,7 +99,6 @@ RunOptions options_of(const RunWords& words, const std::vector<std::string>& com
   options.conflict_exit_code = words.conflict_exit_code;
   options.quiet = words.quiet;
   options.command = command;
-  if (command.empty()) throw UsageError("no command; expected -- and a command after the options");
   const milliseconds lease = options.lease.length(options.watchdog_period);
   if (options.at_least > lease) {
     throw UsageError("--at-least " + words.at_least +
@@ -76,13 +115,18 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
       "run", "Run a command while holding a lock; the command ends before the lock does");
   const auto words = std::make_shared<RunWords>();
   add_connection_words(*run, words->connection);
-  run->add_option("--key,-k", words->keys, "What to lock; several with commas between")
-      ->required()
+  run->add_option(
+         "--key,-k", words->keys,
+         "What to lock, required; several with commas between, and \\, for a comma in a key")
       ->allow_extra_args(false)
       ->type_name("KEY[,KEY...]");
   run->add_option("--type,-t", words->type, "reentrant, fair, read, write or fenced")
       ->type_name("TYPE")
       ->capture_default_str();
+  run->add_option("--permits", words->permits,
+                  "Let at most N commands run at once: the key is a semaphore of N permits")
+      ->check(CLI::Range(std::uint32_t{1}, most_permits).description(""))
+      ->type_name("N");
   run->add_option("--wait,-w", words->wait, "How long to wait for the lock; 0: do not wait")
       ->type_name("TIME|forever")
       ->capture_default_str();
@@ -107,16 +151,19 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
   run->add_option("--on-lost", words->on_lost, "What happens to the command: term or report")
       ->type_name("WHAT")
       ->capture_default_str();
-  run->add_option("--conflict-exit-code", words->conflict_exit_code,
-                  "Exit status when the lock was busy for the whole wait")
+  run->add_option(
+         "--conflict-exit-code", words->conflict_exit_code,
+         "Exit status when the lock was busy for the whole wait; with 0 that is not reported "
+         "either")
       ->check(CLI::Range(0, 255).description(""))
       ->type_name("N")
       ->capture_default_str();
   run->add_flag("--quiet,-q", words->quiet, "Print nothing on stderr about the lock");
   run->footer(examples);
-  run->callback([words, &command, &signals, &action] {
-    action = [words, &command, &signals] {
-      return run_under_lock(options_of(*words, command), signals);
+  run->prefix_command();  // what follows a word that is not of `run` may be a command
+  run->callback([words, run, &command, &signals, &action] {
+    action = [words, run, &command, &signals] {
+      return run_under_lock(options_of(*words, run->remaining(), command), signals);
     };
   });
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct RunOptions {
   ConnectionOptions connection{};
   std::vector<std::string> keys{};
   LockType type = LockType::REENTRANT;
+  std::optional<std::uint32_t> permits{};  ///< the key is a semaphore of so many permits
   Wait wait = forever;
   Lease lease = watchdog;
   std::chrono::milliseconds watchdog_period = std::chrono::seconds(30);

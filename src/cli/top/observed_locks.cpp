@@ -23,13 +23,6 @@ bool same_holder(const LockInfo& one, const LockInfo& other) {
   return one.locked && other.locked && one.holders.front().id == other.holders.front().id;
 }
 
-/// The hash of a plain lock does not contain its type, so this is what gives it away.
-std::string type_text(const LockInfo& info) {
-  if (info.type != LockType::REENTRANT) return std::string(to_string(info.type));
-  if (!info.queue.empty()) return std::string(to_string(LockType::FAIR));
-  return std::string(to_string(info.fencing_token ? LockType::FENCED : LockType::REENTRANT));
-}
-
 }  // namespace
 
 ObservedLocks::Lock& ObservedLocks::at(const std::string& key) {
@@ -127,7 +120,7 @@ LockRow ObservedLocks::row_of(const std::string& key, const Lock& lock, TimePoin
   row.contention = lock.sampled == 0 ? 0 : waited * 100 / lock.sampled;
   if (!lock.info) return row;
   const LockInfo& info = *lock.info;
-  row.type = info.locked ? type_text(info) : "free";
+  row.type = info.locked ? std::string(type_text(info)) : "free";
   if (!info.locked) return row;
   const HolderInfo& holder = info.holders.front();
   row.holder = holder.announced.empty() ? holder.id : holder.announced;

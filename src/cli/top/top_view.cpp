@@ -56,9 +56,19 @@ std::string left_text(const LockRow& row) {
   return row.left ? short_duration(*row.left) : "-";
 }
 
-std::string holder_text(const LockRow& row) {
-  if (row.holders <= 1) return row.holder;
-  return fmt::format("{} and {} more", row.holder, row.holders - 1);
+/// If a holder's announcement, "Bank::deposit (bank.cpp:12) on web-3, process 7", is too wide, the
+/// host and the process are shown without the method.
+std::string holder_text(const LockRow& row, std::size_t width) {
+  const std::string more =
+      row.holders > 1 ? fmt::format(" and {} more", row.holders - 1) : std::string();
+  constexpr std::string_view before_host = "on ";
+  const std::size_t last = row.holder.rfind(" on ");
+  const std::size_t host = last == std::string::npos ? 0 : last + 1;
+  const bool fits = row.holder.size() + more.size() <= width;
+  if (fits || row.holder.compare(host, before_host.size(), before_host) != 0) {
+    return row.holder + more;
+  }
+  return row.holder.substr(host + before_host.size()) + more;
 }
 
 struct Widths {
@@ -89,7 +99,7 @@ std::string column_heads(std::size_t columns) {
 std::string row_line(const LockRow& row, std::size_t columns) {
   return table_line(row.key, row.type.empty() ? "-" : row.type, std::to_string(row.waiters),
                     fmt::format("{}%", row.contention), held_text(row), left_text(row),
-                    holder_text(row), columns);
+                    holder_text(row, widths_for(columns).holder), columns);
 }
 
 std::string summary(const TopView& view) {

@@ -28,6 +28,7 @@ struct ErrorMeaning {
 };
 
 constexpr std::string_view lacks_permission = "the user of this connection lacks a permission";
+constexpr std::string_view lacks_command = "the server does not offer a command that locks need";
 
 constexpr ErrorMeaning meanings[] = {
     {"LOADING", Kind::unknown, "the server is still loading its data"},
@@ -49,6 +50,10 @@ constexpr ErrorMeaning meanings[] = {
     {"The user executing the script", Kind::refused, lacks_permission},
     {"ERR ACL failure", Kind::refused, lacks_permission},
     {"OOM", Kind::refused, "the server is out of memory"},
+    // rename-command in redis.conf, or a service that forbids commands.
+    {"ERR unknown command", Kind::refused, lacks_command},
+    {"ERR Unknown Redis command", Kind::refused, lacks_command},
+    {"Unknown Redis command", Kind::refused, lacks_command},
 };
 
 /// Whether the caller holds the lock, or believes so.
@@ -111,6 +116,20 @@ std::string missing_permission(const Script& script, std::string_view error) {
   return commands.empty() ? commands : ", " + commands;
 }
 
+/// The command that the server does not offer, such as ", EVALSHA": the error quotes it, or is that
+/// of a line of the script.
+std::string missing_command(const Script& script, std::string_view error) {
+  constexpr std::string_view before = "unknown command ";
+  if (const std::size_t at = error.find(before); at != std::string_view::npos) {
+    std::string_view rest = error.substr(at + before.size());
+    if (!rest.empty()) rest.remove_prefix(1);
+    return ", " + std::string(rest.substr(0, rest.find_first_of("'`")));
+  }
+  std::string commands = commands_in_line(script.text, number_after("@user_script:", error));
+  std::erase(commands, '+');
+  return commands.empty() ? commands : ", " + commands;
+}
+
 /// The text of an error without the name of the user, which some servers include.
 std::string without_user(std::string_view words) {
   std::string text(words);
@@ -145,8 +164,12 @@ Outcome read_error(const Request& request, std::string_view text, const Layout& 
                        : meaning->clause;
   const bool forbidden = meaning->clause == lacks_permission;
   if (forbidden) outcome.reason += missing_permission(script_for(request, layout), text);
+  const bool lacking = meaning->clause == lacks_command;
+  if (lacking) outcome.reason += missing_command(script_for(request, layout), text);
   outcome.reason += " (";
-  outcome.reason += forbidden ? without_user(words) : std::string(words);
+  // The arguments of the command may be a whole script.
+  const std::string_view shown = lacking ? words.substr(0, words.find(", with args")) : words;
+  outcome.reason += forbidden ? without_user(shown) : std::string(shown);
   outcome.reason += ')';
   return outcome;
 }
