@@ -362,6 +362,7 @@ set(latchkey_asio_sources
 set(latchkey_asio_headers
   include/latchkey/asio.hpp
   include/latchkey/asio/async.hpp
+  include/latchkey/asio/checks.hpp
   include/latchkey/asio/coroutine_call.hpp
   include/latchkey/asio/coroutine_run.hpp
   include/latchkey/asio/initiation.hpp

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Compiles programs that must not compile, and reads what the compiler says about them.
 #
+#   [STD=c++23] [JOBS=2] scripts/compile_cases.sh --all <compiler> [<argument>...]
 #   scripts/compile_cases.sh <folder> <gcc|clang> <compiler> [<argument>...]
+#
+# The first form compiles all cases of the repository and needs no configured build: it gives the
+# compiler its standard (c++20), its warnings and its include folders. Boost.PFR comes from
+# LATCHKEY_PFR_INCLUDE, or else from LATCHKEY_DEPS (build/deps), or from the system's Boost >= 1.84.
 #
 # Each <folder>/*.cpp begins with `// expect: <regex>` lines; `// expect-gcc:` and
 # `// expect-clang:` apply to one compiler. It must fail to compile, and each (extended) regex must
@@ -45,9 +50,37 @@ if [[ ${1:-} == --case ]]; then
   exit 0
 fi
 
+# Prints the folder of <latchkey/third_party/pfr.hpp>. Writes its files into $1 if they exist
+# nowhere.
+pfr_include() {
+  local deps=${LATCHKEY_DEPS:-$root/build/deps}/include
+  if [[ -n ${LATCHKEY_PFR_INCLUDE:-} ]]; then
+    printf '%s\n' "$LATCHKEY_PFR_INCLUDE"
+  elif [[ -f $deps/latchkey/third_party/pfr.hpp ]]; then
+    printf '%s\n' "$deps"
+  elif [[ -f /usr/include/boost/pfr/core_name.hpp ]]; then
+    cmake -DFROM=/usr/include "-DTO=$1" -P "$root/cmake/rewrite_pfr.cmake" >&2 && printf '%s\n' "$1"
+  else
+    echo "compile_cases: no Boost.PFR: run scripts/deps.sh, or set LATCHKEY_DEPS" >&2
+    return 1
+  fi
+}
+
+if [[ ${1:-} == --all ]]; then
+  shift
+  root=$(cd "$(dirname "$0")/.." && pwd)
+  written=$(mktemp -d)
+  trap 'rm -rf "$written"' EXIT
+  pfr=$(pfr_include "$written") || exit 1
+  family=gcc
+  "$@" -dM -E -x c++ /dev/null | grep -q __clang__ && family=clang
+  set -- "$root/tests/compile_fail" "$family" "$@" "-std=${STD:-c++20}" -Wall -Wextra -Wpedantic \
+    -Wshadow -Wconversion -Werror "-I$root/include" -isystem "$pfr"
+fi
+
 folder=$1
 shift
 shopt -s nullglob
 cases=("$folder"/*.cpp "$folder"/pass/*.cpp)
 ((${#cases[@]})) || { echo "no cases in $folder"; exit 1; }
-printf '%s\0' "${cases[@]}" | xargs -0 -P "$(nproc)" -I{} "$0" --case {} "$@"
+printf '%s\0' "${cases[@]}" | xargs -0 -P "${JOBS:-$(nproc)}" -I{} "$0" --case {} "$@"

@@ -9,5 +9,13 @@
 
 #include <latchkey/cxx20.hpp>
 
+// First the headers with compile errors for users: see latchkey.hpp.
+#include <latchkey/aspect.hpp>
+#include <latchkey/key/plan.hpp>
+#include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/ready.hpp>
+
+#include <latchkey/locked.hpp>
+
 #include <latchkey/asio/async.hpp>
 #include <latchkey/asio/locked_coroutine.hpp>

@@ -91,6 +91,34 @@ class Both : public Aspect {
   Inner inner_;
 };
 
+/// What the compiler checks at a site before anything else is instantiated for it, so that few
+/// lines stand between the user's line and the error. Each check has a function `run` that does not
+/// compile, or returns true.
+template <class... Checks>
+struct SiteChecks {
+  static consteval bool run() { return (true && ... && Checks::run()); }
+
+  template <class... More>
+  static SiteChecks<Checks..., More...> join(SiteChecks<More...>);
+};
+
+/// The checks of a decorator that do not depend on the body. A decorator may specialise it.
+template <class Decorator, class Call>
+struct KeyChecksOf : SiteChecks<> {};
+template <class Outer, class Inner, class Call>
+struct KeyChecksOf<Both<Outer, Inner>, Call>
+    : decltype(KeyChecksOf<std::remove_cvref_t<Outer>, Call>::join(
+          std::declval<KeyChecksOf<std::remove_cvref_t<Inner>, Call>>())){};
+
+/// The other checks of a decorator. A decorator may specialise it.
+template <class Decorator, class Result, bool NoThrowBody, class... Arguments>
+struct BodyChecksOf : SiteChecks<> {};
+template <class Outer, class Inner, class Result, bool NoThrowBody, class... Arguments>
+struct BodyChecksOf<Both<Outer, Inner>, Result, NoThrowBody, Arguments...>
+    : decltype(BodyChecksOf<std::remove_cvref_t<Outer>, Result, NoThrowBody, Arguments...>::join(
+          std::declval<
+              BodyChecksOf<std::remove_cvref_t<Inner>, Result, NoThrowBody, Arguments...>>())){};
+
 /// The part of Ready that does not depend on the place.
 template <class Decorator>
 struct ReadyCall {
@@ -103,6 +131,7 @@ template <class Decorator, class Where, class... Arguments>
 struct Ready : ReadyCall<Decorator> {
   template <class Result>
   using Here = SiteOf<std::remove_const_t<Decorator>, Result, Where, Arguments...>;
+  using KeyChecks = KeyChecksOf<std::remove_const_t<Decorator>, Call<Where, Arguments...>>;
 
   /// Registers the site of calls with this result, even if none is made.
   template <class Result>
@@ -116,6 +145,10 @@ struct Ready : ReadyCall<Decorator> {
       "latchkey: the result of this body is thrown away: write return LOCKED(...) AROUND(...) { "
       "... }; or return nothing in the body")]] auto
   operator&&(Body&& body) && -> decltype(body()) {
+    using BodyChecks = BodyChecksOf<std::remove_const_t<Decorator>, decltype(body()),
+                                    noexcept(body()), std::remove_cv_t<Arguments>...>;
+    static_assert(BodyChecks::run());
+    static_assert(KeyChecks::run());
     static_cast<void>(&Here<decltype(body())>::registered);
     Call<Where, Arguments...> call{{Here<decltype(body())>::site, this->addresses}};
     static_assert(std::is_same_v<decltype(this->decorator.around(call, body)), decltype(body())>,

@@ -41,7 +41,7 @@ struct CompiledKey {
   template <class Names, class... Args>
   static std::vector<std::string> render_many(const void* const* arguments) {
     using Plan = decltype(plan_key<Tree, Names, Args...>(Slots(), Pieces()));
-    static_cast<void>(sizeof(typename Plan::Verdict::fits_the_arguments*));
+    static_assert(KeyCheck<typename Plan::Verdict>::run());
     if constexpr (!Plan::Verdict::value) {
       return {};
     } else if constexpr (many) {
@@ -84,7 +84,7 @@ struct Key {
     using Plan =
         decltype(detail::plan_key<Tree, detail::Literal<Names>, std::remove_cvref_t<Args>...>(
             Slots(), Pieces()));
-    static_cast<void>(sizeof(typename Plan::Verdict::fits_the_arguments*));
+    static_assert(detail::KeyCheck<typename Plan::Verdict>::run());
   }
 
   /// Replaces the content of `out`. Throws KeyError if a value is absent or empty or the key is

@@ -5,7 +5,22 @@
 #include <latchkey/cxx20.hpp>
 
 #if __cplusplus >= 202002L  // an older standard gets the one #error of cxx20.hpp and nothing else
+// First the headers with compile errors for users, from this file and in an order in which none is
+// included by another one: GCC shows the way to a header before each error in it.
+#include <latchkey/aspect.hpp>
 #include <latchkey/completes_at_return.hpp>
+#include <latchkey/key/plan.hpp>
+#include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/key_text.hpp>
+#include <latchkey/locked/scope.hpp>
+
+#include <latchkey/aspect/decorated.hpp>
+#include <latchkey/locked/ready.hpp>
+
+#include <latchkey/locked.hpp>
+
+#include <latchkey/decorate/once_per.hpp>
+
 #include <latchkey/count_down_latch.hpp>
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
@@ -14,7 +29,6 @@
 #include <latchkey/leader.hpp>
 #include <latchkey/listener.hpp>
 #include <latchkey/lock_type.hpp>
-#include <latchkey/locked.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/once_per.hpp>
 #include <latchkey/options.hpp>

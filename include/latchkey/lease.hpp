@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <type_traits>
+
+#include <latchkey/cxx20.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
@@ -21,6 +24,13 @@ class Lease {
   constexpr Lease(std::chrono::duration<Rep, Period> length)  // NOLINT: 30s is a lease
       : length_(checked(length)) {}
   constexpr Lease(Watchdog) noexcept : length_(0) {}  // NOLINT: so is watchdog
+  template <class a_lease_has_a_unit_write_30s_or_latchkey_watchdog>
+    requires std::is_arithmetic_v<a_lease_has_a_unit_write_30s_or_latchkey_watchdog>
+  Lease(a_lease_has_a_unit_write_30s_or_latchkey_watchdog)  // NOLINT: the error shows this name
+      LATCHKEY_DETAIL_DELETED(
+          "latchkey: a lease has a unit: write 30s (using namespace "
+          "std::chrono_literals), std::chrono::minutes(1) or "
+          "latchkey::watchdog, not a bare number");
 
   [[nodiscard]] constexpr bool is_watchdog() const noexcept { return length_.count() == 0; }
 

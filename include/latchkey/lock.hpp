@@ -70,7 +70,12 @@ class Lock {
   Hold acquire(Wait wait = forever, Lease lease = watchdog);
 
   /// Like acquire(), but returns nullopt instead of throwing LockTimeout.
-  std::optional<Hold> try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
+  /// Name the result: the Hold of `if (lock.try_acquire())` has ended before the branch begins, and
+  /// no compiler warns of it. Write `if (auto hold = lock.try_acquire())`.
+  [[nodiscard(
+      "latchkey: a lock is held for as long as its Hold lives: if (auto hold = "
+      "lock.try_acquire(...)) { ... }")]] std::optional<Hold>
+  try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
 
   /// The key with its prefix. For several keys: a text for messages that lists them, or the first
   /// ones.

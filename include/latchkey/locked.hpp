@@ -65,10 +65,6 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
   template <class Where, class... Arguments, class Proceed>
   auto around(detail::Call<Where, Arguments...>& call, Proceed&& proceed) const
       -> decltype(proceed()) {
-    static_assert(!detail::BodyKind<decltype(proceed())>::is_coroutine,
-                  "latchkey: an aspect returns before the coroutine that it is around has run, so "
-                  "nothing is composed with LOCKED(...) around a coroutine: nest the coroutines "
-                  "instead");
     return detail::Ready<Locked, detail::Inside<Where>, Arguments...>{
                {*this, call.addresses(), &call.own_site()}} &&
            proceed;
@@ -107,15 +103,22 @@ namespace detail {
 template <bool Right>
 struct Checked {};
 
-// The compile error for `co_await LOCKED(...) AROUND(...)`: static_assert takes a literal.
+/// The compile error for `co_await LOCKED(...) AROUND(...)`: static_assert takes a literal.
 #define LATCHKEY_DETAIL_PARENTHESES                                                        \
   "latchkey: co_await binds to LOCKED(...) alone: put the whole in parentheses: co_await " \
   "(LOCKED(...) AROUND(arguments) -> asio::awaitable<T> { ... })"
+
+/// Whether another check has refused that `Awaiting` awaits a KeyAt, nearer to the user's line.
+template <class Awaiting>
+inline constexpr bool is_refused_before = false;
 
 /// A key template, before `*` adds its terms. An aggregate, so that no place has a function that
 /// makes it. `*` binds weaker than the member calls on the terms, and stronger than `|`.
 template <class Text>
 struct KeyAt {
+  /// The compile error for a key template with a wrong syntax.
+  using Right = typename SyntaxOfKeys<Text>::type::is_a_key;
+
   [[no_unique_address]] Checked<true> checked;
   [[no_unique_address]] Text text;
 
@@ -125,13 +128,14 @@ struct KeyAt {
   }
   template <class Options, class Function>
   friend auto operator*(KeyAt key, Applied<Options, Function>&& applied) {
-    return decorate_at<PlaceOf<Text>>(key * std::move(applied.options),
-                                      std::move(applied.function));
+    auto locked = key * std::move(applied.options);
+    return decorate_at<PlaceOf<Text>>(std::move(locked), std::move(applied.function));
   }
 
   /// Never called, never awaited: the promise of a coroutine tries one of the two, and deduces its
   /// result.
   template <class Awaiting>
+    requires(!is_refused_before<Awaiting>)
   auto operator()(Awaiting&&) const {
     static_assert(never<Awaiting>, LATCHKEY_DETAIL_PARENTHESES);
   }
@@ -156,6 +160,7 @@ struct PolicyAt {
 
   /// As in KeyAt.
   template <class Awaiting>
+    requires(!is_refused_before<Awaiting>)
   auto operator()(Awaiting&&) const {
     static_assert(never<Awaiting>, LATCHKEY_DETAIL_PARENTHESES);
   }
@@ -166,8 +171,6 @@ struct PolicyAt {
 };
 template <class Text>
 PolicyAt(Checked<true>, Text) -> PolicyAt<Text>;
-
-#undef LATCHKEY_DETAIL_PARENTHESES
 
 }  // namespace detail
 
@@ -192,7 +195,7 @@ detail::PolicyAt<detail::LiteralAt<PolicyName, Where>> locked_by(Where = {}) noe
 /// (3 s), a lease (30 s). A term can be given only if all before it are given.
 template <class... Terms>
 LockOptions<> terms(const Terms&... said) {
-  if constexpr (detail::CheckTerms<Terms...>::good) {
+  if constexpr (detail::check_terms<Terms...>()) {
     return {.terms = detail::make_terms(said...)};
   } else {
     return {};

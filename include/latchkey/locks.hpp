@@ -96,7 +96,10 @@ class Locks {
   /// what Lock::acquire throws, and Cancelled.
   Hold acquire(std::string_view key, const Attempt& attempt) const;
   /// Like acquire(), but returns nullopt instead of throwing LockTimeout.
-  std::optional<Hold> try_acquire(std::string_view key, const Attempt& attempt) const;
+  [[nodiscard(
+      "latchkey: a lock is held for as long as its Hold lives: if (auto hold = "
+      "locks.try_acquire(...)) { ... }")]] std::optional<Hold>
+  try_acquire(std::string_view key, const Attempt& attempt) const;
 
   /// Like acquire(), for several keys at once with the rules of all_of. Throws KeyError if `keys`
   /// is empty.

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <type_traits>
+
+#include <latchkey/cxx20.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
@@ -22,6 +25,13 @@ class Wait {
   constexpr Wait(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT: 3s is a wait
       : length_(clamp(length)) {}
   constexpr Wait(Forever) noexcept : length_(endless) {}  // NOLINT: so is forever
+  template <class a_wait_has_a_unit_write_3s_or_latchkey_forever>
+    requires std::is_arithmetic_v<a_wait_has_a_unit_write_3s_or_latchkey_forever>
+  Wait(a_wait_has_a_unit_write_3s_or_latchkey_forever)  // NOLINT: the error shows this name
+      LATCHKEY_DETAIL_DELETED(
+          "latchkey: a wait has a unit: write 3s (using namespace "
+          "std::chrono_literals), std::chrono::milliseconds(250) or "
+          "latchkey::forever, not a bare number");
 
   [[nodiscard]] constexpr bool is_forever() const noexcept { return length_ == endless; }
 

@@ -1,4 +1,4 @@
-// expect-gcc: this compiler destroys some temporaries of a co_await expression twice
+// expect-gcc: this compiler destroys some temporaries of a co_await expression twice|no GCC since 15
 // expect-clang: clang destroys them once
 #include <latchkey/asio.hpp>
 #include <latchkey/latchkey.hpp>
@@ -15,6 +15,8 @@ struct Account {
 
 #ifdef __clang__
 #error "clang destroys them once"
+#elif __GNUC__ >= 15
+#error "no GCC since 15 destroys them twice"
 #endif
 
 asio::awaitable<std::string> call(Account account) {

@@ -20,6 +20,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <latchkey/asio/checks.hpp>
 #include <latchkey/asio/coroutine_run.hpp>
 #include <latchkey/asio/operation_awaiter.hpp>
 #include <latchkey/aspect/method_frame.hpp>
@@ -30,13 +31,6 @@
 #include <latchkey/locked/checks.hpp>
 #include <latchkey/locked/outcomes.hpp>
 #include <latchkey/locked/run.hpp>
-
-// static_assert takes a literal.
-#define LATCHKEY_DETAIL_AWAIT_IT                                                              \
-  "latchkey: await a LOCKED around a coroutine in the same expression: co_return co_await "   \
-  "(LOCKED(...) AROUND(arguments) -> asio::awaitable<T> { ... }); in a function that is not " \
-  "a coroutine its arguments would dangle: in a class declare it as DECORATED(LOCKED(...), "  \
-  "asio::awaitable<T>, name, (type) argument)"
 
 namespace latchkey::inline v1::detail {
 
@@ -169,9 +163,9 @@ class LockedOperation {
   }
   /// Never called: co_spawn would call it.
   template <class T = Body>
-  auto operator()() const {
+  NeverSpawned<T> operator()() const {
     static_assert(never<T>, LATCHKEY_DETAIL_AWAIT_IT);
-    return nobodys<Returned>();
+    return {};
   }
 
   /// Never called: coroutines that are not Asio's would await this.
@@ -185,6 +179,8 @@ class LockedOperation {
   template <boost::asio::completion_token_for<void(std::shared_ptr<CoroutineRunOf<Result>>)> Token>
   auto operator()(Token&& token) && {
     using Signature = void(std::shared_ptr<CoroutineRunOf<Result>>);
+    static_assert(!is_users_token<std::decay_t<Token>, std::shared_ptr<CoroutineRunOf<Result>>>,
+                  LATCHKEY_DETAIL_AWAIT_IT);
     return boost::asio::async_initiate<Token, Signature>(Start(), token, *options_, addresses_,
                                                          *body_);
   }
@@ -239,21 +235,26 @@ struct BodyKind<boost::asio::awaitable<T>> {
   template <class Ready, class Body>
   static Answer<Ready, Body> run(Ready& ready, Body& body) {
     using Options = typename Ready::Options;
-    static_assert(Ready::template check_coroutine<T>());
-    if constexpr (!is_method_body<Body>) {
+    if constexpr (is_method_body<Body>) {
+      constexpr bool owns_arguments = decltype(body(std::declval<FrameCheck*>()))::value;
+      static_assert(
+          owns_arguments,
+          "latchkey: DECORATED: a coroutine may run when an argument that it takes by reference is "
+          "dead: take it by value, as in (Account) account; a pointer or a std::reference_wrapper "
+          "says that its caller keeps it alive");
+      if constexpr (owns_arguments) {
+        return run_method<Ready, boost::asio::awaitable<T>>(Options(ready.decorator.options),
+                                                            Body(body), ready.take_arguments());
+      } else {
+        return nobodys<Answer<Ready, Body>>();
+      }
+    } else {
       static_assert(
           !destroys_temporaries_twice || std::is_trivially_destructible_v<Options>,
           "latchkey: this compiler destroys some temporaries of a co_await expression twice, so an "
           "option before AROUND of a coroutine must be trivially destructible: give skip_with a "
           "literal, fallback a lambda that captures by reference, and .in an lvalue; or declare "
           "the method with DECORATED");
-    } else if constexpr (!decltype(body(std::declval<FrameCheck*>()))::value) {
-      return nobodys<Answer<Ready, Body>>();
-    }
-    if constexpr (is_method_body<Body>) {
-      return run_method<Ready, boost::asio::awaitable<T>>(Options(ready.decorator.options),
-                                                          Body(body), ready.take_arguments());
-    } else {
       return std::move(*ready.operation.template emplace<LockedOperation<Ready, Body>>(
           ready.decorator.options, ready.addresses, body));
     }
@@ -261,5 +262,3 @@ struct BodyKind<boost::asio::awaitable<T>> {
 };
 
 }  // namespace latchkey::inline v1::detail
-
-#undef LATCHKEY_DETAIL_AWAIT_IT

@@ -46,12 +46,7 @@ concept IsFunctionPointer =
     std::is_pointer_v<Function> && std::is_function_v<std::remove_pointer_t<Function>>;
 
 template <class Function>
-struct CallSignature {
-  static_assert(
-      HasOneCallOperator<Function> || IsFunctionPointer<Function>,
-      "latchkey: a decorator can be applied to a function or to an object with one operator() "
-      "that is not a template; wrap a generic lambda in one that names its types");
-};
+struct CallSignature;
 template <HasOneCallOperator Function>
 struct CallSignature<Function> : Signature<decltype(&Function::operator())> {};
 template <IsFunctionPointer Function>
@@ -63,37 +58,38 @@ template <class Decorator, class Where, class Function>
 struct DecoratedBy {
   template <class Result, bool NoThrow, class... Parameters>
   class Callable {
+    template <class D>
+    using ReadyWith =
+        ReadyFor<std::remove_reference_t<D>, Where, std::remove_reference_t<Parameters>...>;
+    using Given = Addresses<std::remove_reference_t<Parameters>...>;
+
    public:
+    using KeyChecks = typename ReadyWith<Decorator>::KeyChecks;
+
     Callable(Decorator decorator, Function function)
         : decorator_(std::forward<Decorator>(decorator)), function_(std::move(function)) {
       // Registers the site even if the wrapper is never called.
-      ReadyFor<std::remove_reference_t<Decorator>, Where,
-               std::remove_reference_t<Parameters>...>::template enroll<Result>();
+      ReadyWith<Decorator>::template enroll<Result>();
     }
 
     Result operator()(Parameters... parameters) const noexcept(NoThrow)
       requires std::is_invocable_v<const Function&, Parameters...>
     {
-      return run(decorator_, function_, parameters...);
+      auto body = [&]() noexcept(NoThrow) -> Result {
+        return function_(static_cast<Parameters&&>(parameters)...);
+      };
+      return ReadyWith<decltype((decorator_))>{{decorator_, Given{parameters...}.all}} && body;
     }
     Result operator()(Parameters... parameters) noexcept(NoThrow)
       requires(!std::is_invocable_v<const Function&, Parameters...>)
     {
-      return run(decorator_, function_, parameters...);
+      auto body = [&]() noexcept(NoThrow) -> Result {
+        return function_(static_cast<Parameters&&>(parameters)...);
+      };
+      return ReadyWith<decltype((decorator_))>{{decorator_, Given{parameters...}.all}} && body;
     }
 
    private:
-    template <class D, class F>
-    static Result run(D& decorator, F& function, std::remove_reference_t<Parameters>&... given) {
-      const Addresses<std::remove_reference_t<Parameters>...> addresses{given...};
-      auto body = [&]() noexcept(NoThrow) -> Result {
-        return function(static_cast<Parameters&&>(given)...);
-      };
-      return ReadyFor<D, Where, std::remove_reference_t<Parameters>...>{
-                 {decorator, addresses.all}} &&
-             body;
-    }
-
     Decorator decorator_;
     Function function_;
   };
@@ -103,9 +99,17 @@ struct DecoratedBy {
 template <class Place, class Decorator, class Function>
 auto decorate_at(Decorator&& decorator, Function&& function) {
   using Kept = std::decay_t<Function>;
-  using By = DecoratedBy<Decorator, LiteralAt<"", Place>, Kept>;
-  using Wrapper = typename CallSignature<Kept>::template apply<By::template Callable>;
-  return Wrapper(std::forward<Decorator>(decorator), std::forward<Function>(function));
+  constexpr bool has_signature = HasOneCallOperator<Kept> || IsFunctionPointer<Kept>;
+  static_assert(
+      has_signature,
+      "latchkey: a decorator can be applied to a function or to an object with one operator() "
+      "that is not a template; wrap a generic lambda in one that names its types");
+  if constexpr (has_signature) {
+    using By = DecoratedBy<Decorator, LiteralAt<"", Place>, Kept>;
+    using Wrapper = typename CallSignature<Kept>::template apply<By::template Callable>;
+    static_assert(Wrapper::KeyChecks::run());
+    return Wrapper(std::forward<Decorator>(decorator), std::forward<Function>(function));
+  }
 }
 
 template <class Outer, class Inner>

@@ -151,8 +151,7 @@
 
 // The middle part of AROUND, for names that are the result of a macro.
 #define LATCHKEY_DETAIL_WITH(...) LATCHKEY_DETAIL_WITH_NOW(__VA_ARGS__)
-#define LATCHKEY_DETAIL_WITH_NOW(...) \
-  LATCHKEY_DETAIL_GIVEN(Given __VA_OPT__(, ) __VA_ARGS__)
+#define LATCHKEY_DETAIL_WITH_NOW(...) LATCHKEY_DETAIL_GIVEN(__VA_ARGS__)
 
 #define LATCHKEY_DETAIL_CHECK_ARGUMENT(item)                                                     \
   static_assert(LATCHKEY_DETAIL_HAS_PARENS(item),                                                \

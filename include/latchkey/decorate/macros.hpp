@@ -14,23 +14,32 @@
 /// The same for a text and its place: `make` is a function that returns a PlacedText.
 #define LATCHKEY_DETAIL_PLACED(make, ...) [] { return ::latchkey::detail::make(__VA_ARGS__); }
 
-/// The arguments of AROUND and HERE, their names, and the place.
-#define LATCHKEY_DETAIL_GIVEN(type, ...)                                \
-  (::latchkey::detail::type{::latchkey::detail::Addresses{__VA_ARGS__}, \
-                            LATCHKEY_DETAIL_PLACED(placed, #__VA_ARGS__)})
+/// The arguments of AROUND, their names, and the place.
+#define LATCHKEY_DETAIL_GIVEN(...)                                       \
+  (::latchkey::detail::Given{::latchkey::detail::Addresses{__VA_ARGS__}, \
+                             LATCHKEY_DETAIL_PLACED(placed, #__VA_ARGS__)})
+
+/// Those of HERE, and the function that it is in.
+#define LATCHKEY_DETAIL_GIVEN_FOR_SCOPE(...)                                                    \
+  (::latchkey::detail::GivenForScope{                                                           \
+      ::latchkey::detail::Addresses{__VA_ARGS__}, LATCHKEY_DETAIL_PLACED(placed, #__VA_ARGS__), \
+      ::latchkey::detail::ScopeFunction<::latchkey::detail::gives_awaitable()>{}})
 
 // The comments inside the macros are for users who write LOCKED in a place without expressions: the
 // compiler shows these lines in its error.
 // clang-format off
 
-/// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked.
-#define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
-  (::latchkey::detail::KeyAt{  /* inside a function: LOCKED(key) AROUND(arguments) { body } */     \
+#define LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key)                                                       \
+  ::latchkey::detail::KeyAt{  /* inside a function: LOCKED(key) AROUND(arguments) { body } */      \
       ::latchkey::detail::Checked<  /* inside a function: LOCKED(key) AROUND(arguments) { body } */\
           ::latchkey::detail::is_key(LATCHKEY_key)>{},                                             \
-      LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)                                             \
-  })  /* inside a function: LOCKED(key) AROUND(arguments) { body } */                              \
-      * ::latchkey::terms(__VA_ARGS__)
+      LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)}
+
+/// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked. In two lines, because GCC 16
+/// shows all lines of an expression that an error is about.
+#define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
+  (  /* inside a function: LOCKED(key) AROUND(arguments) { body } */                               \
+  LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key)) * ::latchkey::terms(__VA_ARGS__)
 
 /// LOCKED_BY("money"): see latchkey::locked_by.
 #define LATCHKEY_LOCKED_BY(...)                                                     \
@@ -42,13 +51,13 @@
 /// aspect AROUND(arguments) { body }: see latchkey::with_arguments. The body's result type is
 /// deduced as for a lambda; `AROUND(account) -> const Receipt& { ... }` sets it.
 #define LATCHKEY_AROUND(...)                                                                       \
-  && LATCHKEY_DETAIL_GIVEN(Given __VA_OPT__(, ) __VA_ARGS__) &&                                    \
+  && LATCHKEY_DETAIL_GIVEN(__VA_ARGS__) &&                                    \
   [&]()  /* inside a function: LOCKED(key) AROUND(arguments) { body } */
 
 // clang-format on
 
 /// auto hold = LOCKED(...) HERE(arguments): see latchkey::for_scope.
-#define LATCHKEY_HERE(...) &&LATCHKEY_DETAIL_GIVEN(GivenForScope __VA_OPT__(, ) __VA_ARGS__)
+#define LATCHKEY_HERE(...) &&LATCHKEY_DETAIL_GIVEN_FOR_SCOPE(__VA_ARGS__)
 
 /// KEYS("a:{x}", "b:{y}"): several keys for one LOCKED.
 #define LATCHKEY_KEYS(...) ::latchkey::detail::keys(__VA_ARGS__)

@@ -66,6 +66,15 @@ OnceTerms once_terms(const Period& period, const OncePerOptions& options = {}) {
     return {};
   }
 }
+template <class Period, class Second, class... More>
+  requires(sizeof...(More) != 0 || !std::is_convertible_v<const Second&, const OncePerOptions&>)
+OnceTerms once_terms(const Period&, const Second&, const More&...) {
+  static_assert(detail::never<Second>,
+                "latchkey: LOCKED_ONCE_PER takes a key, a period and perhaps OncePerOptions, which "
+                "name the offset, as in LOCKED_ONCE_PER(\"report\", 24h, {.offset = 3h}); Locks "
+                "and a name are members: LOCKED_ONCE_PER(...).in(locks).named(\"report\")");
+  return {};
+}
 template <class T = void>
 OnceTerms once_terms() {
   static_assert(detail::never<T>,
@@ -78,17 +87,29 @@ namespace detail {
 
 /// The compile errors for a wrong body of LOCKED_ONCE_PER.
 template <class Result, bool NoThrowBody>
-struct CheckOnce {
-  static_assert(!BodyKind<Result>::is_coroutine,
-                "latchkey: LOCKED_ONCE_PER runs no coroutine: its instant would be marked before "
-                "the coroutine has run");
-  static_assert(BodyKind<Result>::is_coroutine || can_be_skipped<Result>(),
-                "latchkey: most calls of LOCKED_ONCE_PER do not run their body, and the Result "
-                "named here cannot tell: return void, a pointer, a std::optional or an expected; "
-                "where the body deduces less, say AROUND(...) -> std::optional<T>");
-  static_assert(!NoThrowBody,
-                "latchkey: this body is noexcept, but LOCKED_ONCE_PER may throw (LockLost, "
-                "BackendUnavailable, KeyError)");
+struct OnceCheck {
+  static consteval bool run() {
+    static_assert(!BodyKind<Result>::is_coroutine,
+                  "latchkey: LOCKED_ONCE_PER runs no coroutine: its instant would be marked before "
+                  "the coroutine has run");
+    static_assert(BodyKind<Result>::is_coroutine || can_be_skipped<Result>(),
+                  "latchkey: most calls of LOCKED_ONCE_PER do not run their body, and the Result "
+                  "named here cannot tell: return void, a pointer, a std::optional or an expected; "
+                  "where the body deduces less, say AROUND(...) -> std::optional<T>");
+    static_assert(!NoThrowBody,
+                  "latchkey: this body is noexcept, but LOCKED_ONCE_PER may throw (LockLost, "
+                  "BackendUnavailable, KeyError)");
+    return true;
+  }
+};
+
+template <class Key>
+struct OnceKeyCheck {
+  static consteval bool run() {
+    static_assert(!Key::Verdict::value || Key::key().render != nullptr,
+                  "latchkey: LOCKED_ONCE_PER has one key: KEYS and [*] are for LOCKED");
+    return true;
+  }
 };
 
 /// The Locks of a call. Throws NotConfigured.
@@ -130,9 +151,7 @@ struct [[nodiscard(
   auto around(detail::Call<Where, Arguments...>& call, Proceed&& proceed) const
       -> decltype(proceed()) {
     using Result = decltype(proceed());
-    static_cast<void>(sizeof(detail::CheckOnce<Result, noexcept(proceed())>));
     if constexpr (detail::can_be_skipped<Result>()) {
-      static_cast<void>(sizeof(detail::CheckResult<Result>));
       call.own_site().give_name(terms.name);
       const OncePer job(detail::locks_of(terms), key<Where, Arguments...>(call), terms.period,
                         terms.options);
@@ -163,8 +182,6 @@ struct [[nodiscard(
   static std::string key(const detail::Call<Where, Arguments...>& call) {
     static constexpr detail::LockedKey known =
         detail::OnceKeyOf<Text, detail::Call<Where, Arguments...>>::key();
-    static_assert(known.render != nullptr,
-                  "latchkey: LOCKED_ONCE_PER has one key: KEYS and [*] are for LOCKED");
     KeyBuffer rendered;
     known.render(rendered, known.key, call.addresses());
     return std::string(rendered.view());
@@ -173,9 +190,21 @@ struct [[nodiscard(
 
 namespace detail {
 
+template <class Text, class Call>
+struct KeyChecksOf<LockedOncePer<Text>, Call>
+    : SiteChecks<OnceKeyCheck<OnceKeyOf<Text, Call>>,
+                 KeyCheck<typename OnceKeyOf<Text, Call>::Verdict>> {};
+
+template <class Text, class Result, bool NoThrowBody, class... Arguments>
+struct BodyChecksOf<LockedOncePer<Text>, Result, NoThrowBody, Arguments...>
+    : SiteChecks<OnceCheck<Result, NoThrowBody>, OptionsCheck<Result, LockOptions<>, false>> {};
+
 /// The key of a LOCKED_ONCE_PER, before `*` adds its terms.
 template <class Text>
 struct OnceKeyAt {
+  /// As in KeyAt.
+  using Right = typename SyntaxOfKeys<Text>::type::is_a_key;
+
   [[no_unique_address]] Checked<true> checked;
   [[no_unique_address]] Text text;
 
@@ -184,8 +213,8 @@ struct OnceKeyAt {
   }
   template <class Function>
   friend auto operator*(OnceKeyAt key, Applied<OnceTerms, Function>&& applied) {
-    return decorate_at<PlaceOf<Text>>(key * std::move(applied.options),
-                                      std::move(applied.function));
+    auto once = key * std::move(applied.options);
+    return decorate_at<PlaceOf<Text>>(std::move(once), std::move(applied.function));
   }
 };
 template <class Text>

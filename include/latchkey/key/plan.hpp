@@ -9,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/fixed_string.hpp>
 #include <latchkey/key/arguments.hpp>
 #include <latchkey/key/interpreter.hpp>
 #include <latchkey/key/key_buffer.hpp>
+#include <latchkey/key/refusal.hpp>
 #include <latchkey/key/tree.hpp>
 #include <latchkey/key/value.hpp>
 #include <latchkey/key/write.hpp>
+#include <latchkey/reflect.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
@@ -24,6 +27,24 @@ template <class... Paths>
 struct KeyPaths {
   /// The error that it has no member fits_the_arguments shows the wrong word and the right ones.
   using Verdict = decltype((key_error::Fits{} | ... | Paths{}));
+};
+
+template <class Verdict>
+inline constexpr bool is_wrong_hook = false;
+template <FixedString Path, class Type>
+inline constexpr bool is_wrong_hook<key_error::latchkey_key_returns_no_text<Path, Type>> = true;
+
+/// The compile error of a key that does not fit. Asked at the outermost function that knows the
+/// arguments: GCC shows each function between the user's line and the error before the error.
+template <class Verdict>
+struct KeyCheck {
+  static consteval bool run() {
+    static_assert(!is_wrong_hook<Verdict>, LATCHKEY_DETAIL_WRONG_HOOK);
+    if constexpr (!is_wrong_hook<Verdict>) {
+      static_cast<void>(sizeof(typename Verdict::fits_the_arguments*));
+    }
+    return true;
+  }
 };
 
 /// A piece is the slot of its path, or one of these.

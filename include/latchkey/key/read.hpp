@@ -74,18 +74,23 @@ Value read_text(const T& value, const Reading& reading) {
 
 /// Reads a text that is valid only during its callback.
 template <class Here, class T>
-Value read_made_text(const T& value, const Reading& reading) {
-  Value result = no_value(Reason::EMPTY);
-  reflect::with_made_text(value, [&](std::string_view text) {
-    if (text.data() == nullptr) {
-      result = no_value(Reason::ABSENT);
-    } else if constexpr (Here::use == Use::SIZE) {
-      result = integer_value({text.size(), false});
-    } else {
-      if (!text.empty()) result = text_value(reading.scratch.keep(text));
-    }
-  });
-  return result;
+auto read_made_text([[maybe_unused]] const T& value, [[maybe_unused]] const Reading& reading) {
+  if constexpr (reflect::text_from<T> == reflect::TextFrom::WRONG_HOOK) {
+    return key_error::latchkey_key_returns_no_text<Here::Tree::template shown_path<Here::path>,
+                                                   T>{};
+  } else {
+    Value result = no_value(Reason::EMPTY);
+    reflect::with_made_text(value, [&](std::string_view text) {
+      if (text.data() == nullptr) {
+        result = no_value(Reason::ABSENT);
+      } else if constexpr (Here::use == Use::SIZE) {
+        result = integer_value({text.size(), false});
+      } else {
+        if (!text.empty()) result = text_value(reading.scratch.keep(text));
+      }
+    });
+    return result;
+  }
 }
 
 /// The path uses the text that is made from a T.
@@ -95,7 +100,7 @@ constexpr bool wants_made_text() {
   if constexpr (Here::step != 0 || Here::use == Use::INTEGER) {
     return false;
   } else if constexpr (Here::use == Use::SIZE) {
-    return reflect::text_from<T> == TextFrom::HOOK;
+    return reflect::text_from<T> == TextFrom::HOOK || reflect::text_from<T> == TextFrom::WRONG_HOOK;
   } else {
     return reflect::text_from<T> != TextFrom::NOTHING;
   }

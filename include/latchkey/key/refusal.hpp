@@ -142,5 +142,16 @@ struct a_star_takes_each_element_of_a_container {
   static constexpr bool value = false;
 };
 
+/// The error of one key of KEYS.
+template <FixedString Template, class Error>
+struct in_key {
+  static constexpr bool value = false;
+};
+
+template <FixedString Path, class Type>
+struct latchkey_key_returns_no_text {
+  static constexpr bool value = false;
+};
+
 }  // namespace latchkey::inline v1::key_error
 #pragma GCC visibility pop

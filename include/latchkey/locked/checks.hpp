@@ -11,95 +11,95 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-/// Checks one strategy against one result type. All sites with the same two share it. The
-/// compiler's lines around the message name the result: `CheckStrategy<int, latchkey::Skip>`.
+/// Whether the value of `skip_with` becomes the result; also for other strategies.
 template <class Result, class Strategy>
-struct CheckStrategy {
-  static_assert(
-      !std::is_same_v<Strategy, Skip> || can_be_skipped<Result>(),
-      "latchkey: `skip` needs a result from which 'it did not happen' can be told: void, a "
-      "pointer, std::optional or an expected (no_throw() says skip where nothing else is said). "
-      "For "
-      "the Result named here say skip_with(value), fallback(function) or raise; where the method "
-      "returns an optional and its body deduces less, say AROUND(...) -> std::optional<T>");
-  static_assert(!is_skip_with<Strategy> || !std::is_reference_v<Result>,
-                "latchkey: `skip_with` keeps a value of its own, which a result by reference would "
-                "outlive: say fallback(function) with a function that returns the reference");
-};
+inline constexpr bool gives_value = true;
 template <class Result, class Value>
-  requires(!std::is_reference_v<Result>)
-struct CheckStrategy<Result, SkipWith<Value>> {
-  static_assert(!std::is_void_v<Result>,
-                "latchkey: the body returns nothing, so there is nothing to `skip_with`: say skip");
-  static_assert(
-      std::is_void_v<Result> || std::is_convertible_v<const Value&, Result>,
-      "latchkey: the value given to `skip_with` is not copied into the body's Result: its "
-      "type must convert to it; for a move-only result say fallback(function)");
-};
+  requires(!std::is_void_v<Result> && !std::is_reference_v<Result>)
+inline constexpr bool gives_value<Result, SkipWith<Value>> =
+    std::is_convertible_v<const Value&, Result>;
 
-template <class Function, class... Arguments>
-constexpr auto fallback_result() {
-  using Fit = typename FallbackFor<Function>::template With<Arguments...>;
-  if constexpr (Fit::takes_arguments) {
-    return std::type_identity<std::invoke_result_t<const Function&, const Arguments&...>>();
-  } else if constexpr (Fit::takes_nothing) {
-    return std::type_identity<std::invoke_result_t<const Function&>>();
-  } else {
-    return std::type_identity<NotRun>();
-  }
-}
-
-template <class Result, class Function, class... Arguments>
-struct CheckFallback {
-  static constexpr bool callable = FallbackFor<Function>::template With<Arguments...>::callable;
-  using Given = typename decltype(fallback_result<Function, Arguments...>())::type;
-  static_assert(callable,
-                "latchkey: the function given to `fallback` is called with the arguments named in "
-                "AROUND, as const, or with none: it takes neither");
-  static_assert(!callable || gives<Result, Given>,
-                "latchkey: the function given to `fallback` returns what does not convert to the "
-                "body's Result (for a reference: it must return a reference)");
-};
-
+/// How the function of `fallback` fits the arguments and the result; also for other strategies.
 template <class Result, class Strategy, class... Arguments>
-struct CheckFor : CheckStrategy<Result, Strategy> {};
+struct FallbackFit {
+  static constexpr bool callable = true;
+  static constexpr bool gives_result = true;
+};
 template <class Result, class Function, class... Arguments>
-struct CheckFor<Result, Fallback<Function>, Arguments...>
-    : CheckFallback<Result, Function, Arguments...> {};
+struct FallbackFit<Result, Fallback<Function>, Arguments...>
+    : FallbackFor<Function>::template With<Arguments...> {
+  using Fit = typename FallbackFor<Function>::template With<Arguments...>;
 
-/// Requirements on every result type.
-template <class Result>
-struct CheckResult {
-  static_assert(
-      completes_at_return<std::remove_cv_t<Result>>,
-      "latchkey: the result of this body runs later, when the lock is free again: a future, "
-      "awaitable, coroutine, generator, view or callable. Wait for it inside the body, or "
-      "say that it is done: template <> inline constexpr bool "
-      "latchkey::completes_at_return<Result> = true;");
+  static constexpr bool gives_result = [] {
+    if constexpr (Fit::takes_arguments) {
+      return gives<Result, std::invoke_result_t<const Function&, const Arguments&...>>;
+    } else if constexpr (Fit::takes_nothing) {
+      return gives<Result, std::invoke_result_t<const Function&>>;
+    } else {
+      return true;  // the error is that it cannot be called
+    }
+  }();
 };
 
-/// Checks the options against the body's noexcept.
-template <class Result, class Options, bool NoThrowBody>
-struct CheckThrows {
-  static_assert(!NoThrowBody || Options::never_throws,
-                "latchkey: this body is noexcept, but its lock may throw (LockTimeout, LockLost, "
-                "BackendUnavailable, KeyError): add .no_throw() after LOCKED(...)");
-  static_assert(!Options::never_throws || (!std::is_same_v<typename Options::Timeout, Raise> &&
-                                           !std::is_same_v<typename Options::Unavailable, Raise>),
-                "latchkey: .no_throw() and on_timeout(raise) or on_unavailable(raise) contradict "
-                "each other; use skip, skip_with(value) or fallback(function)");
-};
-
+/// Checks the options against the result, the arguments and the noexcept of the body. All sites
+/// with the same ones share it. The assertions stand here, and not in types of their own: GCC shows
+/// each function or type between the user's line and the error before the error. Its line about
+/// this function names the result.
 template <class Result, class Options, bool NoThrowBody, class... Arguments>
-consteval bool check() {
-  static_cast<void>(sizeof(CheckResult<Result>));
-  static_cast<void>(sizeof(CheckThrows<Result, Options, NoThrowBody>));
-  if constexpr (!Options::always_runs) {
-    static_cast<void>(sizeof(CheckFor<Result, typename Options::Timeout, Arguments...>));
-    static_cast<void>(sizeof(CheckFor<Result, typename Options::Unavailable, Arguments...>));
+struct OptionsCheck {
+  static consteval bool run() {
+    using Timeout = typename Options::Timeout;
+    using Unavailable = typename Options::Unavailable;
+    static_assert(
+        completes_at_return<std::remove_cv_t<Result>>,
+        "latchkey: the result of this body runs later, when the lock is free again: a future, "
+        "awaitable, coroutine, generator, view or callable. Wait for it inside the body, or "
+        "say that it is done: template <> inline constexpr bool "
+        "latchkey::completes_at_return<Result> = true;");
+    static_assert(!NoThrowBody || Options::never_throws,
+                  "latchkey: this body is noexcept, but its lock may throw (LockTimeout, LockLost, "
+                  "BackendUnavailable, KeyError): add .no_throw() after LOCKED(...)");
+    if constexpr (!Options::always_runs) {
+      static_assert(
+          !Options::never_throws ||
+              (!std::is_same_v<Timeout, Raise> && !std::is_same_v<Unavailable, Raise>),
+          "latchkey: .no_throw() and on_timeout(raise) or on_unavailable(raise) contradict "
+          "each other; use skip, skip_with(value) or fallback(function)");
+      static_assert(
+          (!std::is_same_v<Timeout, Skip> && !std::is_same_v<Unavailable, Skip>) ||
+              can_be_skipped<Result>(),
+          "latchkey: `skip` needs a result from which 'it did not happen' can be told: void, a "
+          "pointer, std::optional or an expected (no_throw() says skip where nothing else is "
+          "said). "
+          "For "
+          "the Result named here say skip_with(value), fallback(function) or raise; where the "
+          "method "
+          "returns an optional and its body deduces less, say AROUND(...) -> std::optional<T>");
+      constexpr bool skips_with = is_skip_with<Timeout> || is_skip_with<Unavailable>;
+      static_assert(!skips_with || !std::is_reference_v<Result>,
+                    "latchkey: `skip_with` keeps a value of its own, which a result by reference "
+                    "would outlive: say fallback(function) with a function that returns the "
+                    "reference");
+      static_assert(!skips_with || !std::is_void_v<Result>,
+                    "latchkey: the body returns nothing, so there is nothing to `skip_with`: say "
+                    "skip");
+      static_assert(
+          gives_value<Result, Timeout> && gives_value<Result, Unavailable>,
+          "latchkey: the value given to `skip_with` is not copied into the body's Result: its "
+          "type must convert to it; for a move-only result say fallback(function)");
+      using OnTimeout = FallbackFit<Result, Timeout, Arguments...>;
+      using OnUnavailable = FallbackFit<Result, Unavailable, Arguments...>;
+      static_assert(OnTimeout::callable && OnUnavailable::callable,
+                    "latchkey: the function given to `fallback` is called with the arguments named "
+                    "in AROUND, as const, or with none: it takes neither");
+      static_assert(
+          OnTimeout::gives_result && OnUnavailable::gives_result,
+          "latchkey: the function given to `fallback` returns what does not convert to the "
+          "body's Result (for a reference: it must return a reference)");
+    }
+    return true;
   }
-  return true;
-}
+};
 
 /// The strategies that on_timeout and on_unavailable accept (on_timeout also RunUnlocked).
 template <class Strategy>
@@ -107,70 +107,49 @@ inline constexpr bool is_entry_strategy =
     std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip> || is_skip_with<Strategy> ||
     is_fallback<Strategy>;
 
-/// The terms after the key: a LockType, then a wait, then a lease.
-template <class... Terms>
-struct CheckTerms;
-
-template <>
-struct CheckTerms<> {
-  static constexpr bool good = true;
-};
-
 template <class Term>
 inline constexpr bool is_number = std::is_arithmetic_v<Term>;
 
-template <class Type, class... Rest>
-struct CheckTerms<Type, Rest...> {
-  static_assert(
-      std::is_same_v<Type, LockType>,
-      "latchkey: after the key LOCKED takes a LockType, then a wait, then a lease, in this "
-      "order: LOCKED(\"account:{account.id}\", LockType::WRITE, 3s, 30s). The second "
-      "argument is not a LockType");
-  static constexpr bool good = std::is_same_v<Type, LockType>;
-};
-
-template <class Type, class Wanted, class... Rest>
-struct CheckTerms<Type, Wanted, Rest...> : CheckTerms<Type> {
-  static_assert(!is_number<Wanted>,
-                "latchkey: a wait has a unit: write 3s (using namespace std::chrono_literals), "
-                "std::chrono::milliseconds(250) or latchkey::forever, not a bare number");
-  static_assert(
-      !std::is_same_v<Wanted, Watchdog>,
-      "latchkey: watchdog is a lease, the fourth argument of LOCKED; the third is the wait: "
-      "LOCKED(key, LockType::WRITE, 3s, latchkey::watchdog)");
-  static_assert(
-      is_number<Wanted> || std::is_same_v<Wanted, Watchdog> ||
-          std::is_convertible_v<const Wanted&, Wait>,
-      "latchkey: the third argument of LOCKED is how long to wait: a std::chrono duration "
-      "or latchkey::forever");
-  static constexpr bool good = CheckTerms<Type>::good && std::is_convertible_v<const Wanted&, Wait>;
-};
-
-template <class Type, class Wanted, class Granted>
-struct CheckTerms<Type, Wanted, Granted> : CheckTerms<Type, Wanted> {
-  static_assert(!is_number<Granted>,
-                "latchkey: a lease has a unit: write 30s (using namespace std::chrono_literals), "
-                "std::chrono::minutes(1) or latchkey::watchdog, not a bare number");
-  static_assert(
-      !std::is_same_v<Granted, Forever>,
-      "latchkey: forever is a wait, the third argument of LOCKED; a lease without an end is "
-      "latchkey::watchdog: held as long as this process lives");
-  static_assert(is_number<Granted> || std::is_same_v<Granted, Forever> ||
-                    std::is_convertible_v<const Granted&, Lease>,
-                "latchkey: the fourth argument of LOCKED is the lease: a std::chrono duration or "
-                "latchkey::watchdog");
-  static constexpr bool good =
-      CheckTerms<Type, Wanted>::good && std::is_convertible_v<const Granted&, Lease>;
-};
-
-template <class Type, class Wanted, class Granted, class Fifth, class... Rest>
-struct CheckTerms<Type, Wanted, Granted, Fifth, Rest...> {
-  static_assert(
-      std::is_void_v<Fifth>,
-      "latchkey: LOCKED takes a key, a LockType, a wait and a lease; everything else is a "
-      "member, as in LOCKED(...).on_timeout(latchkey::skip).named(\"transfer\")");
-  static constexpr bool good = false;
-};
+/// Checks the terms after the key: a LockType, then a wait, then a lease. False after an error that
+/// forbids to use them.
+template <class Type = LockType, class Wanted = Forever, class Granted = Watchdog, class... Rest>
+consteval bool check_terms() {
+  static_assert(sizeof...(Rest) == 0,
+                "latchkey: LOCKED takes a key, a LockType, a wait and a lease; everything else is "
+                "a member, as in LOCKED(...).on_timeout(latchkey::skip).named(\"transfer\")");
+  if constexpr (sizeof...(Rest) == 0) {
+    static_assert(
+        std::is_same_v<Type, LockType>,
+        "latchkey: after the key LOCKED takes a LockType, then a wait, then a lease, in this "
+        "order: LOCKED(\"account:{account.id}\", LockType::WRITE, 3s, 30s). The second "
+        "argument is not a LockType");
+    static_assert(!is_number<Wanted>,
+                  "latchkey: a wait has a unit: write 3s (using namespace std::chrono_literals), "
+                  "std::chrono::milliseconds(250) or latchkey::forever, not a bare number");
+    static_assert(
+        !std::is_same_v<Wanted, Watchdog>,
+        "latchkey: watchdog is a lease, the fourth argument of LOCKED; the third is the wait: "
+        "LOCKED(key, LockType::WRITE, 3s, latchkey::watchdog)");
+    static_assert(
+        is_number<Wanted> || std::is_same_v<Wanted, Watchdog> ||
+            std::is_convertible_v<const Wanted&, Wait>,
+        "latchkey: the third argument of LOCKED is how long to wait: a std::chrono duration "
+        "or latchkey::forever");
+    static_assert(!is_number<Granted>,
+                  "latchkey: a lease has a unit: write 30s (using namespace std::chrono_literals), "
+                  "std::chrono::minutes(1) or latchkey::watchdog, not a bare number");
+    static_assert(
+        !std::is_same_v<Granted, Forever>,
+        "latchkey: forever is a wait, the third argument of LOCKED; a lease without an end is "
+        "latchkey::watchdog: held as long as this process lives");
+    static_assert(is_number<Granted> || std::is_same_v<Granted, Forever> ||
+                      std::is_convertible_v<const Granted&, Lease>,
+                  "latchkey: the fourth argument of LOCKED is the lease: a std::chrono duration or "
+                  "latchkey::watchdog");
+  }
+  return sizeof...(Rest) == 0 && std::is_same_v<Type, LockType> &&
+         std::is_convertible_v<const Wanted&, Wait> && std::is_convertible_v<const Granted&, Lease>;
+}
 
 inline LockTerms make_terms() { return {}; }
 inline LockTerms make_terms(LockType type) { return {.type = type, .says_type = true}; }

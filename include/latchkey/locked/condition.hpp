@@ -21,6 +21,12 @@ struct Always {};
 /// `.when(amount > limit)`: evaluated at the decorator.
 struct WhenTrue {
   bool value;
+
+  template <class Where, class... Arguments>
+  static consteval bool check() {
+    return true;
+  }
+
   template <class Call>
   [[nodiscard]] bool holds(const Call&) const noexcept {
     return value;
@@ -31,12 +37,18 @@ struct WhenTrue {
 template <class Predicate>
 struct WhenSaid {
   Predicate predicate;
+
+  template <class Where, class... Arguments>
+  static consteval bool check() {
+    static_assert(FallbackFor<Predicate>::template With<Arguments...>::callable,
+                  "latchkey: `.when` takes a bool, or a function that is called with the arguments "
+                  "named in AROUND, as const, or with none: this one takes neither");
+    return true;
+  }
+
   template <class Call>
   [[nodiscard]] bool holds(const Call& call) const {
     using Fit = typename Call::template with_arguments<FallbackFor<Predicate>::template With>;
-    static_assert(Fit::callable,
-                  "latchkey: `.when` takes a bool, or a function that is called with the arguments "
-                  "named in AROUND, as const, or with none: this one takes neither");
     if constexpr (Fit::callable) {
       return static_cast<bool>(call_fallback(predicate, call));
     } else {
@@ -51,17 +63,24 @@ struct WhenSaid {
 /// `.when<"{account.frozen}">()`: a key expression that renders to true or false.
 template <FixedString Expression>
 struct WhenKey {
+  using Text = Literal<Expression>;
   template <class Where, class... Arguments>
-  [[nodiscard]] bool holds(const Call<Where, Arguments...>& call) const {
-    using Text = Literal<Expression>;
-    using Plan = decltype(plan_key<Tree<Text>, Where, std::remove_cv_t<Arguments>...>(
-        typename Tree<Text>::Slots(), typename Tree<Text>::Pieces()));
-    static_cast<void>(sizeof(typename Plan::Verdict::fits_the_arguments*));
+  using Plan = decltype(plan_key<Tree<Text>, Where, Arguments...>(typename Tree<Text>::Slots(),
+                                                                  typename Tree<Text>::Pieces()));
+
+  template <class Where, class... Arguments>
+  static consteval bool check() {
     static_assert(!CompiledKey<Text>::many,
                   "the key has [*], so it is many keys: render_many() gives them");
+    return KeyCheck<typename Plan<Where, Arguments...>::Verdict>::run();
+  }
+
+  template <class Where, class... Arguments>
+  [[nodiscard]] bool holds(const Call<Where, Arguments...>& call) const {
+    using Fitted = Plan<Where, std::remove_cv_t<Arguments>...>;
     KeyBuffer text;
-    if constexpr (Plan::Verdict::value) {
-      Plan::Shape::render(text, CompiledKey<Text>::data, call.addresses());
+    if constexpr (Fitted::Verdict::value) {
+      Fitted::Shape::render(text, CompiledKey<Text>::data, call.addresses());
     }
     return truth_of(text.view(), Expression.view());
   }

@@ -19,28 +19,36 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-/// A key for arguments of these types. The key's errors appear here.
+/// A key for arguments of these types. KeyCheck<Verdict>::run() is the compile error.
 template <class Text, class Names, class... Arguments>
 struct OneKey {
   using Tree = detail::Tree<Text>;
-  using Right = typename SyntaxOf<Tree>::type::is_a_key;
   using Plan = decltype(plan_key<Tree, Names, Arguments...>(typename Tree::Slots(),
                                                             typename Tree::Pieces()));
+  using Verdict = typename Plan::Verdict;
   static constexpr std::size_t node_count = Tree::parse.node_count + 1U;
 
   static consteval LockedKey key() {
-    static_cast<void>(sizeof(typename Plan::Verdict::fits_the_arguments*));
     LockedKey key;
     key.shown = Tree::text;
     key.key = {Tree::text, Tree::parsed.nodes, Tree::parse.root};
-    if constexpr (Plan::Verdict::value && Tree::parse.star != 0) {
+    if constexpr (Verdict::value && Tree::parse.star != 0) {
       key.render_all = &CompiledKey<Text>::template render_many<Names, Arguments...>;
-    } else if constexpr (Plan::Verdict::value) {
+    } else if constexpr (Verdict::value) {
       key.render = &Plan::Shape::render;
     }
     return key;
   }
 };
+
+template <FixedString Template, class Verdict>
+constexpr auto verdict_in_set() {
+  if constexpr (Verdict::value) {
+    return key_error::Fits{};
+  } else {
+    return key_error::in_key<Template, Verdict>{};
+  }
+}
 
 /// The keys of KEYS.
 template <FixedString Texts>
@@ -102,8 +110,19 @@ struct KeySet {
   }
 };
 
+/// The first error in the keys of KEYS, or that there is none.
+template <class Set, class Names, class... Arguments, std::size_t... Index>
+constexpr auto verdict_of_keys(std::index_sequence<Index...>) {
+  return (
+      key_error::Fits{} | ... |
+      verdict_in_set<Set::template text<Index>, typename OneKey<Literal<Set::template text<Index>>,
+                                                                Names, Arguments...>::Verdict>());
+}
+
 template <class Set, class Names, class... Arguments>
 struct SeveralKeys {
+  using Verdict =
+      decltype(verdict_of_keys<Set, Names, Arguments...>(std::make_index_sequence<Set::count>{}));
   static constexpr std::size_t node_count = 1;
 
   static consteval LockedKey key() {
@@ -115,12 +134,25 @@ struct SeveralKeys {
   }
 };
 
+/// RightSyntax, or the first error.
+template <class... Syntaxes>
+struct FirstSyntaxError : std::type_identity<RightSyntax> {};
+template <class First, class... More>
+struct FirstSyntaxError<First, More...> : std::type_identity<First> {};
+template <class... More>
+struct FirstSyntaxError<RightSyntax, More...> : FirstSyntaxError<More...> {};
+
+template <class Set, std::size_t... Index>
+FirstSyntaxError<typename SyntaxOf<Tree<Literal<Set::template text<Index>>>>::type...>
+    syntax_of_keys(std::index_sequence<Index...>);
+
 /// Marks a LOCKED_BY. Its text is the name of a policy and not a key.
 template <class Text>
 struct ByPolicy : Text {};
 
 template <class Text>
 struct PolicyName {
+  using Verdict = key_error::Fits;
   static constexpr std::size_t node_count = 1;
 
   static consteval LockedKey key() {
@@ -141,6 +173,18 @@ struct LockedKeyFor<Text, PlacedKeys<N>, Names, Arguments...>
           KeySet<Text{}().joined>::count == 1,
           OneKey<Literal<KeySet<Text{}().joined>::template text<0>>, Names, Arguments...>,
           SeveralKeys<KeySet<Text{}().joined>, Names, Arguments...>> {};
+
+/// The syntax of the key or keys: its member is_a_key is the check.
+template <class Text, class Placed = decltype(Text{}())>
+struct SyntaxOfKeys : SyntaxOf<Tree<Text>> {};
+template <class Text, class Placed>
+struct SyntaxOfKeys<ByPolicy<Text>, Placed> {
+  using type = RightSyntax;
+};
+template <class Text, std::size_t N>
+struct SyntaxOfKeys<Text, PlacedKeys<N>>
+    : decltype(syntax_of_keys<KeySet<Text{}().joined>>(
+          std::make_index_sequence<KeySet<Text{}().joined>::count>{})) {};
 
 template <class Text, class Names, class... Arguments>
 using LockedKeyOf = LockedKeyFor<Text, decltype(Text{}()), Names, Arguments...>;

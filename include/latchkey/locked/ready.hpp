@@ -94,16 +94,17 @@ template <class Text, class Settings, class Where, class... Arguments>
 struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings> {
   using Options = LockOptions<Settings>;
   using CallOfPlace = Call<Where, Arguments...>;
+  using Key = LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...>;
+  using KeyChecks = KeyCheck<typename Key::Verdict>;
 
   template <class Result>
-  static inline constinit LockedSiteOf<
-      LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...>::node_count>
-      site{Where{}(),
-           Options::fixed_name(),
-           site_types<Result, Arguments...>,
-           type_infos<std::remove_cv_t<Arguments>...>,
-           LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...>::key(),
-           lock_traits<Options, Result, Text, Where>};
+  static inline constinit LockedSiteOf<Key::node_count> site{
+      Where{}(),
+      Options::fixed_name(),
+      site_types<Result, Arguments...>,
+      type_infos<std::remove_cv_t<Arguments>...>,
+      Key::key(),
+      lock_traits<Options, Result, Text, Where>};
   template <class Result>
   static inline const bool registered = register_site(site<Result>);
 
@@ -120,7 +121,13 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
     gnu::always_inline]] auto
   operator&&(Body&& body) && -> decltype(body()) {
     using Result = decltype(body());
-    static_assert(check<Result, Options, noexcept(body()), std::remove_cv_t<Arguments>...>());
+    // Before anything else is instantiated, and not in a function of their own: see OptionsCheck.
+    using Checks = OptionsCheck<Result, Options, noexcept(body()), std::remove_cv_t<Arguments>...>;
+    static_assert(Checks::run());
+    static_assert(KeyChecks::run());
+    if constexpr (!Options::always_asked) {
+      static_assert(Options::When::template check<Where, std::remove_cv_t<Arguments>...>());
+    }
     if constexpr (!is_inside<Where>) static_cast<void>(&registered<Result>);
     LockedCall locked(this->decorator.options);
     if constexpr (Options::always_runs && !can_be_skipped<Result>()) {
@@ -175,15 +182,18 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
       "asio::awaitable<T> { ... })")]] auto
   operator&&(Body&& body) && -> typename BodyKind<std::invoke_result_t<Body&>>::template Answer<
       Ready, std::remove_reference_t<Body>> {
+    using Kind = BodyKind<std::invoke_result_t<Body&>>;
+    using Checks =
+        OptionsCheck<typename Kind::Result, Options, false, std::remove_cv_t<Arguments>...>;
+    static_assert(Checks::run());
+    static_assert(KeyChecks::run());
+    if constexpr (!Options::always_asked) {
+      static_assert(Options::When::template check<Where, std::remove_cv_t<Arguments>...>());
+    }
     enroll<std::invoke_result_t<Body&>>();
-    return BodyKind<std::invoke_result_t<Body&>>::run(*this, body);
+    return Kind::run(*this, body);
   }
 
-  /// Checks the options against a coroutine with this result.
-  template <class Result>
-  static consteval bool check_coroutine() {
-    return check<Result, Options, false, std::remove_cv_t<Arguments>...>();
-  }
   /// Of a DECORATED, whose parameters are its own.
   [[nodiscard]] std::tuple<Arguments...> take_arguments() const {
     return take_at(std::index_sequence_for<Arguments...>());
@@ -197,6 +207,23 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
   }
 };
 
+/// The compile error of a LOCKED around a coroutine and inside another aspect.
+template <class Result>
+struct CompositionCheck {
+  static consteval bool run() {
+    static_assert(!BodyKind<Result>::is_coroutine,
+                  "latchkey: an aspect returns before the coroutine that it is around has run, so "
+                  "nothing is composed with LOCKED(...) around a coroutine: nest the coroutines "
+                  "instead");
+    return true;
+  }
+};
+
+template <class Text, class Settings, class Result, bool NoThrowBody, class... Arguments>
+struct BodyChecksOf<Locked<Text, Settings>, Result, NoThrowBody, Arguments...>
+    : SiteChecks<CompositionCheck<Result>,
+                 OptionsCheck<Result, LockOptions<Settings>, NoThrowBody, Arguments...>> {};
+
 /// A LOCKED inside another aspect.
 template <class Decorator, class Call>
 struct InsideOf;
@@ -206,6 +233,10 @@ struct InsideOf<Locked<Text, Settings>, Call<Where, Arguments...>> {
   using Key = LockedKeyOf<Text, Inside<Where>, std::remove_cv_t<Arguments>...>;
   static constexpr std::string_view kind = is_by_policy<Text> ? lock_by_kind : lock_kind;
 };
+
+template <class Text, class Settings, class Call>
+struct KeyChecksOf<Locked<Text, Settings>, Call>
+    : SiteChecks<KeyCheck<typename InsideOf<Locked<Text, Settings>, Call>::Key::Verdict>> {};
 
 /// The note of a LOCKED around other aspects that have notes.
 template <class Inside, class Result, const SiteNote* Inner>

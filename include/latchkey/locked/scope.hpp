@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -32,17 +35,18 @@ inline constexpr bool is_for_scope = false;
 template <class Where>
 inline constexpr bool is_for_scope<ForScope<Where>> = true;
 
+template <class Strategy>
+inline constexpr bool fits_scope =
+    std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip>;
+
 /// The compile errors for a wrong HERE.
 template <class Options>
-struct CheckScope {
-  template <class Strategy>
-  static constexpr bool fits = std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip>;
-
-  static_assert(fits<typename Options::Timeout>,
+consteval bool check_scope() {
+  static_assert(fits_scope<typename Options::Timeout>,
                 "latchkey: HERE has no body whose result on_timeout could give: before HERE say "
                 "on_timeout(raise), or on_timeout(skip), which makes it a std::optional<Hold>; "
                 "skip_with, fallback and run_unlocked_dangerously need AROUND(...) { body }");
-  static_assert(fits<typename Options::Unavailable>,
+  static_assert(fits_scope<typename Options::Unavailable>,
                 "latchkey: HERE has no body whose result on_unavailable could give: before HERE "
                 "say on_unavailable(raise), or on_unavailable(skip), which makes it a "
                 "std::optional<Hold>; skip_with and fallback need AROUND(...) { body }");
@@ -54,11 +58,8 @@ struct CheckScope {
                 "latchkey: a Hold is released by its destructor, which cannot throw: a loss is "
                 "told to the listener, so on_lost(raise) needs AROUND(...) { body }; or ask "
                 "hold.release(), which is false after a loss");
-
-  static constexpr bool gives_optional = std::is_same_v<typename Options::Timeout, Skip> ||
-                                         std::is_same_v<typename Options::Unavailable, Skip>;
-  using Result = std::conditional_t<gives_optional, std::optional<Hold>, Hold>;
-};
+  return true;
+}
 
 /// The body of a HERE.
 template <class Result>
@@ -66,25 +67,61 @@ struct TakeHold {
   Result operator()() const { return LockedCall::innermost()->take_hold(); }
 };
 
+/// What HERE gives: the Hold, or an optional of it.
 template <class Decorator>
 struct ScopeOf {
-  static_assert(is_aspect<Decorator> && !is_aspect<Decorator>,
-                "latchkey: HERE gives the Hold of one LOCKED(...) or LOCKED_BY(...), and no other "
-                "aspect has anything to do at a scope's end: compose aspects before AROUND(...) { "
-                "body }");
+  static constexpr bool is_locked = false;
   using Result = Hold;
 };
 template <class Text, class Settings>
-struct ScopeOf<Locked<Text, Settings>> : CheckScope<LockOptions<Settings>> {};
+struct ScopeOf<Locked<Text, Settings>> {
+  static constexpr bool is_locked = true;
+  using Options = LockOptions<Settings>;
+  static constexpr bool gives_optional = std::is_same_v<typename Options::Timeout, Skip> ||
+                                         std::is_same_v<typename Options::Unavailable, Skip>;
+  using Result = std::conditional_t<gives_optional, std::optional<Hold>, Hold>;
+};
+
+/// Whether the function at `place` gives a coroutine of Asio: its name begins with the result's
+/// type. The name of a lambda does not show its result.
+consteval bool gives_awaitable(
+    const std::source_location& place = std::source_location::current()) {
+  const std::string_view name = place.function_name();
+  int depth = 0;
+  bool awaitable = false;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name[at] == '<') {
+      if (depth == 0) awaitable = name.substr(0, at).ends_with("asio::awaitable");
+      ++depth;
+    }
+    if (name[at] == '>' && --depth == 0 && awaitable) return name.substr(at + 1).starts_with(' ');
+    if (name[at] == '(' && depth == 0) return false;
+  }
+  return false;
+}
+
+/// The function that a HERE is in.
+template <bool GivesAwaitable>
+struct ScopeFunction {
+  static_assert(!GivesAwaitable,
+                "latchkey: HERE in a coroutine: its lock belongs to the thread, so another "
+                "coroutine of the thread would re-enter it: write co_await (LOCKED(...) "
+                "AROUND(arguments) -> asio::awaitable<T> { ... }), or co_await "
+                "latchkey::async_acquire(...)");
+};
 
 /// The expansion of HERE(arguments). `Where` as in Given.
 template <class Where, class... Arguments>
 struct GivenForScope {
   Addresses<Arguments...> addresses;
   [[no_unique_address]] Where where;
+  [[no_unique_address]] ScopeFunction<false> function{};
 };
 template <class Where, class... Arguments>
 GivenForScope(Addresses<Arguments...>, Where) -> GivenForScope<Where, Arguments...>;
+template <class Where, class... Arguments, bool GivesAwaitable>
+GivenForScope(Addresses<Arguments...>, Where, ScopeFunction<GivesAwaitable>)
+    -> GivenForScope<Where, Arguments...>;
 
 template <class Where>
 consteval bool check_scope_names() {
@@ -102,11 +139,16 @@ template <class Decorator, class Where, class... Arguments>
     "HERE(...)")]] auto
 operator&&(Decorator&& decorator, GivenForScope<Where, Arguments...>&& given) ->
     typename ScopeOf<std::remove_cvref_t<Decorator>>::Result {
+  using Scope = ScopeOf<std::remove_cvref_t<Decorator>>;
+  using Ready = ReadyFor<std::remove_reference_t<Decorator>, ForScope<Where>, Arguments...>;
   static_assert(check_scope_names<Where>());
-  using Result = typename ScopeOf<std::remove_cvref_t<Decorator>>::Result;
-  return ReadyFor<std::remove_reference_t<Decorator>, ForScope<Where>, Arguments...>{
-             {decorator, given.addresses.all}} &&
-         TakeHold<Result>{};
+  static_assert(Scope::is_locked,
+                "latchkey: HERE gives the Hold of one LOCKED(...) or LOCKED_BY(...), and no other "
+                "aspect has anything to do at a scope's end: compose aspects before AROUND(...) { "
+                "body }");
+  if constexpr (Scope::is_locked) static_assert(check_scope<typename Scope::Options>());
+  static_assert(Ready::KeyChecks::run());
+  return Ready{{decorator, given.addresses.all}} && TakeHold<typename Scope::Result>{};
 }
 
 }  // namespace detail

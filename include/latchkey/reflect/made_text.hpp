@@ -16,10 +16,11 @@ namespace latchkey::inline v1::reflect {
 
 /// The source of a value's text.
 enum class TextFrom : unsigned char {
-  NOTHING,  // the value itself is a text or an integer, or makes no key
-  HOOK,     // latchkey_key(const T&), found by its argument
-  BYTES,    // a container of std::byte or unsigned char: lower-case hexadecimal digits
-  TIME,     // a duration or a time point of chrono
+  NOTHING,     // the value itself is a text or an integer, or makes no key
+  HOOK,        // latchkey_key(const T&), found by its argument
+  BYTES,       // a container of std::byte or unsigned char: lower-case hexadecimal digits
+  TIME,        // a duration or a time point of chrono
+  WRONG_HOOK,  // latchkey_key(const T&) that returns no text: an error of the program
 };
 
 // Looks up the hook. A conversion to AnyValue ranks equal to one to another type, so a hook is
@@ -53,10 +54,7 @@ template <class T>
 constexpr TextFrom text_from_unqualified() {
   if constexpr (key_hook::Found<T>) {
     using Text = std::remove_cvref_t<decltype(key_hook::call(std::declval<const T&>()))>;
-    static_assert(shape_of<Text> == Shape::TEXT,
-                  "latchkey: latchkey_key(const T&) gives the text of a key: it returns "
-                  "std::string, std::string_view or const char*");
-    return TextFrom::HOOK;
+    return shape_of<Text> == Shape::TEXT ? TextFrom::HOOK : TextFrom::WRONG_HOOK;
   } else if constexpr (shape_of<T> == Shape::TIME) {
     return TextFrom::TIME;
   } else if constexpr (shape_of<T> == Shape::SEQUENCE) {
@@ -71,6 +69,11 @@ constexpr TextFrom text_from_unqualified() {
 /// T as for shape_of.
 template <class T>
 inline constexpr TextFrom text_from = detail::text_from_unqualified<std::remove_cv_t<T>>();
+
+/// The compile error of a TextFrom::WRONG_HOOK. static_assert takes a literal.
+#define LATCHKEY_DETAIL_WRONG_HOOK                                        \
+  "latchkey: latchkey_key(const T&) gives the text of a key: it returns " \
+  "std::string, std::string_view or const char*"
 
 /// A number of ticks; each is `seconds`/`parts` of a second. `parts` is a power of ten.
 struct Ticks {

@@ -185,6 +185,7 @@ constexpr TypeInfo describe() {
   TypeInfo info;
   info.name = type_name<T>();
   info.shape = shape;
+  static_assert(text_from<T> != TextFrom::WRONG_HOOK, LATCHKEY_DETAIL_WRONG_HOOK);
   info.text_from = text_from<T>;
   if constexpr (text_from<T> != TextFrom::NOTHING) info.make_text = &make_text<T>;
   if constexpr (shape == Shape::TIME) {
