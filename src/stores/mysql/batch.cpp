@@ -3,6 +3,7 @@
 #include "stores/mysql/batch.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <span>
 #include <utility>
@@ -20,7 +21,9 @@ constexpr int most_deadlocks = 5;
 
 /// The transaction was undone, and would succeed another time.
 bool is_transient(unsigned error) noexcept {
-  return error == deadlock || error == lock_wait_timeout || error == interrupted;
+  return error == deadlock || error == lock_wait_timeout || error == interrupted ||
+         error == record_changed || error == lock_table_full || error == too_many_transactions ||
+         error == statement_too_long || error == query_too_long;
 }
 
 /// Stable, in place, and fast for the few that one transaction has.
@@ -54,52 +57,83 @@ Layout::Joint Batch::next_joint() const {
   return differ ? layout_.joint(*waiting_.front().request) : Joint::none;
 }
 
-std::string Batch::send_joint(Layout::Joint kind) {
+std::vector<Batch::Entry> Batch::take(Layout::Joint kind) {
   std::vector<Entry> entries;
-  std::vector<Request*> requests;
-  for (const Entry& entry : waiting_) {
-    if (layout_.joint(*entry.request) == kind) entries.push_back(entry);
+  if (kind == Layout::Joint::none) {
+    const std::size_t most = singles_ > 0 ? 1 : longest_batch;
+    const auto end =
+        waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
+    entries.assign(waiting_.begin(), end);
+    waiting_.erase(waiting_.begin(), end);
+    if (singles_ > 0) --singles_;
+  } else {
+    const auto joins = [&](const Entry& entry) { return layout_.joint(*entry.request) == kind; };
+    std::ranges::copy_if(waiting_, std::back_inserter(entries), joins);
+    std::erase_if(waiting_, joins);
   }
   sort_by_key(entries, [](const Entry& entry) { return entry.request->key; });
-  requests.reserve(entries.size());
-  for (const Entry& entry : entries) requests.push_back(entry.request);
+  return entries;
+}
+
+std::string Batch::joint_text() const {
+  std::vector<Request*> requests;
+  requests.reserve(sent_.size());
+  for (const Entry& entry : sent_) requests.push_back(entry.request);
   std::string text;
-  text.reserve(usual_text * entries.size());
+  text.reserve(usual_text * sent_.size());
   layout_.append_joint(text, requests);
-  std::erase_if(waiting_,
-                [&](const Entry& entry) { return layout_.joint(*entry.request) == kind; });
-  sent_ = std::move(entries);
-  results_before_ = 0;
   return text;
 }
 
+// One request alone takes its own statement: for a DELETE of one row by a list, MariaDB reads the
+// whole table.
 std::string Batch::send() {
   const Layout::Joint kind = next_joint();
-  joint_ = kind != Layout::Joint::none;
-  if (joint_) return send_joint(kind);
-  const std::size_t most = singles_ > 0 ? 1 : longest_batch;
-  const auto count = static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
-  std::vector<Entry> entries(waiting_.begin(), waiting_.begin() + count);
+  sent_ = take(kind);
+  joint_ = kind != Layout::Joint::none && sent_.size() > 1;
+  results_before_ = results_after_ = 0;
+  if (joint_) return joint_text();
   const auto key_of = [](const Entry& entry) { return entry.request->key; };
-  sort_by_key(entries, key_of);
   std::string text;
-  text.reserve(usual_text * entries.size());
-  for (std::size_t index = 0; index < entries.size(); ++index) {
+  text.reserve(usual_text * sent_.size());
+  for (std::size_t index = 0; index < sent_.size(); ++index) {
     const bool alone =
-        (index == 0 || key_of(entries[index - 1]) != key_of(entries[index])) &&
-        (index + 1 == entries.size() || key_of(entries[index + 1]) != key_of(entries[index]));
-    append(text, entries[index], alone);
+        (index == 0 || key_of(sent_[index - 1]) != key_of(sent_[index])) &&
+        (index + 1 == sent_.size() || key_of(sent_[index + 1]) != key_of(sent_[index]));
+    append(text, sent_[index], alone);
   }
   // One statement is a transaction of its own.
-  const bool is_one = entries.size() == 1 && entries.front().takes_shortcut;
-  if (!is_one) text.insert(0, "BEGIN;").append(";COMMIT");
-  if (undo_) text.insert(0, "ROLLBACK;");
-  results_before_ = (undo_ ? 1U : 0U) + (is_one ? 0U : 1U);
-  waiting_.erase(waiting_.begin(), waiting_.begin() + count);
-  if (singles_ > 0) --singles_;
-  sent_ = std::move(entries);
-  undo_ = false;
+  const bool is_one = sent_.size() == 1 && sent_.front().takes_shortcut;
+  if (!is_one) {
+    text.insert(0, "BEGIN;").append(";COMMIT");
+    results_before_ = results_after_ = 1;
+  }
+  if (std::exchange(undo_, false)) {
+    text.insert(0, "ROLLBACK;");
+    ++results_before_;
+  }
   return text;
+}
+
+bool Batch::fits(const std::vector<StatementResult>& results) const {
+  if (joint_) {
+    return results.size() == 1 && results.front().rows != nullptr &&
+           layout_.shape(layout_.joint(*sent_.front().request)).fits(*results.front().rows);
+  }
+  std::size_t at = results_before_;
+  for (const Entry& entry : sent_) {
+    if (at + entry.results > results.size()) return false;
+    const auto own = std::span(results).subspan(at, entry.results);
+    const auto with_rows =
+        std::ranges::find_if(own, [](const auto& one) { return one.rows != nullptr; });
+    const bool fits =
+        entry.takes_shortcut
+            ? with_rows == own.end()
+            : with_rows != own.end() && layout_.shape(*entry.request).fits(*with_rows->rows);
+    if (!fits) return false;
+    at += entry.results;
+  }
+  return results.size() == at + results_after_;
 }
 
 void Batch::append(std::string& text, Entry& entry, bool alone) const {

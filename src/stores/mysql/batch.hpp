@@ -47,6 +47,8 @@ class Batch {
 
   /// The text of the next transaction, which is then under way.
   [[nodiscard]] std::string send();
+  /// Whether the results of a transaction that has succeeded are such as its text has.
+  [[nodiscard]] bool fits(const std::vector<StatementResult>& results) const;
   /// The transaction is over.
   void finish(const std::vector<StatementResult>& results, const SqlError& error, TimePoint now,
               stores::Outbox& outbox);
@@ -90,7 +92,9 @@ class Batch {
 
   /// The kind of the joint statement that comes next.
   [[nodiscard]] Layout::Joint next_joint() const;
-  [[nodiscard]] std::string send_joint(Layout::Joint kind);
+  /// Removes those that wait for a joint statement, or the first ones, sorted by their keys.
+  [[nodiscard]] std::vector<Entry> take(Layout::Joint kind);
+  [[nodiscard]] std::string joint_text() const;
   void finish_joint(const Rows& rows, stores::Outbox& outbox);
   void grant(const Entry& entry, stores::Outbox& outbox);
   void complete(const Entry& entry, const Rows& rows, TimePoint now, stores::Outbox& outbox);
@@ -106,8 +110,9 @@ class Batch {
   std::deque<Entry> waiting_;
   std::vector<Entry> sent_;         ///< in the order of the text
   std::size_t results_before_ = 0;  ///< of the text, before those of the first entry
-  std::size_t singles_ = 0;         ///< so many that wait go in transactions of their own
-  bool joint_ = false;              ///< what was sent is a joint statement
+  std::size_t results_after_ = 0;
+  std::size_t singles_ = 0;  ///< so many that wait go in transactions of their own
+  bool joint_ = false;       ///< what was sent is a joint statement
   bool joint_permitted_ = false;
   bool undo_ = false;  ///< the last transaction has failed, and may still be open
 };

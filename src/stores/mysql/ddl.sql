@@ -4,6 +4,10 @@
 -- A user of locks needs SELECT, INSERT, UPDATE and DELETE on the tables, and EXECUTE. The procedures
 -- have its rights, not those of whoever created them: a session that runs with the rights of another
 -- user cannot be ended by its own, which latchkey does after it has lost a connection.
+
+-- A procedure runs with the sql_mode in which it was created.
+SET SESSION sql_mode = 'STRICT_ALL_TABLES';
+
 DELIMITER //
 
 -- One row for each key that is held or waited for. Every procedure that changes a key locks its row

@@ -3,8 +3,11 @@
 #include "stores/mysql/handshake.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
+
+#include <latchkey/backend.hpp>
 
 #include "stores/mysql/ddl.hpp"
 
@@ -13,18 +16,18 @@
 namespace latchkey::inline v1::detail::mysql {
 namespace {
 
-using std::chrono::seconds;
+/// The last statement lets the session's clock go on if `init_connect` has stopped it. A server may
+/// refuse it (secure_timestamp), and then refuses to stop the clock, too.
+constexpr std::string_view identity =
+    ";SELECT CONNECTION_ID(),@@version,@@global.read_only;"
+    "SHOW GLOBAL STATUS LIKE 'wsrep_gcomm_uuid';SET SESSION timestamp=DEFAULT";
 
-/// A transaction waits at most this long for the row of a key: whole seconds, less than a reply may
-/// take. An idle connection is kept for as long as the server permits.
-std::string make_settings(std::chrono::milliseconds timeout) {
-  const auto wait = std::max(std::chrono::floor<seconds>(timeout / 2), seconds(1));
-  return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
-         "SET SESSION autocommit=1,sql_mode='STRICT_ALL_TABLES',wait_timeout=31536000,"
-         "innodb_lock_wait_timeout=" +
-         std::to_string(wait.count()) +
-         ";SELECT CONNECTION_ID(),@@hostname,@@port,@@version,@@global.read_only;"
-         "SHOW GLOBAL STATUS LIKE 'Uptime'";
+std::string new_mark() { return "latchkey:" + HoldId{HoldId::new_space(), 0}.text(); }
+
+/// Whether there are so many results, of which the first one has rows of so many columns.
+bool have(const std::deque<Rows>& results, std::size_t count, std::size_t columns) noexcept {
+  return results.size() == count && !results.front().empty() &&
+         results.front().front().size() == columns;
 }
 
 /// The statements of the DDL for a database without tables, in which there is nothing to replace.
@@ -72,26 +75,24 @@ std::string why_not(std::string_view version) {
          ", and latchkey needs MariaDB 10.6 or MySQL 8.0.29, or later";
 }
 
-// The uptime is in whole seconds, and a restart takes longer than one.
-bool ServerSession::is_at(const ServerSession& now) const noexcept {
-  const auto passed = std::chrono::duration_cast<seconds>(now.at - at).count();
-  return server == now.server && now.uptime >= uptime + passed - 1;
-}
+Handshake::Handshake(Layout& layout, bool create, std::chrono::milliseconds timeout)
+    : layout_(layout), may_create_(create), settings_(timeout), mark_(new_mark()) {}
 
-Handshake::Handshake(const Layout& layout, bool create, std::chrono::milliseconds timeout)
-    : layout_(layout), may_create_(create), settings_(make_settings(timeout)) {}
+void Handshake::renew_mark() { mark_ = new_mark(); }
 
 void Handshake::begin(const std::optional<ServerSession>& before) {
   before_ = before;
   step_ = Step::settings;
-  created_ = false;
+  created_ = in_cluster_ = false;
   statement_ = 0;
+  old_ = 0;
 }
 
 std::string Handshake::text() const {
-  const std::string old = before_ ? std::to_string(before_->connection) : std::string();
+  const std::string old = std::to_string(old_);
   switch (step_) {
-    case Step::settings: return settings_;
+    case Step::settings: return settings_.text() + std::string(identity);
+    case Step::claim: return "SELECT GET_LOCK('" + mark_ + "',0),IS_USED_LOCK('" + mark_ + "')";
     case Step::kill: return "KILL " + old;
     case Step::await: return "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=" + old;
     case Step::schema: return layout_.check();
@@ -110,35 +111,73 @@ Handshake::Next Handshake::fail(std::string why, bool permanent) {
   return Next::failed;
 }
 
-Handshake::Next Handshake::read(const std::deque<Rows>& results, const SqlError& error,
-                                Clock::time_point now) {
-  if (step_ == Step::schema) return read_schema(results, error);
-  if (step_ == Step::create) return read_create(error);
-  if (step_ == Step::kill) {
-    if (error.number == no_such_thread) return go_to(Step::schema);
-    if (error.number == 0) return go_to(Step::await);
-    if (error.number == not_owner) return Next::wait;  // it runs another user's procedure
+Handshake::Next Handshake::fail_malformed() { return fail(std::string(malformed), false); }
+
+Handshake::Next Handshake::read(const std::deque<Rows>& results, const SqlError& error) {
+  switch (step_) {
+    case Step::claim: return read_claim(results, error);
+    case Step::kill: return read_kill(error);
+    case Step::schema: return read_schema(results, error);
+    case Step::create: return read_create(error);
+    case Step::settings:
+    case Step::await: break;
   }
-  if (error.number != 0) return fail(error_text(error), false);
-  if (step_ == Step::settings) return read_settings(results, now);
+  const bool clock_is_fixed = step_ == Step::settings && results.size() == 3 &&
+                              (error.number == read_only || error.number == privilege_missing);
+  if (error.number != 0 && !clock_is_fixed) return fail(error_text(error), false);
+  if (step_ == Step::settings) return read_settings(results);
+  if (!have(results, 1, 1)) return fail_malformed();
   return results.at(0).at(0).at(0) == "0" ? go_to(Step::schema) : Next::wait;
 }
 
-Handshake::Next Handshake::read_settings(const std::deque<Rows>& results, Clock::time_point now) {
-  const auto& row = results.at(0).at(0);
-  if (std::string why = why_not(row.at(3)); !why.empty()) return fail(std::move(why), true);
-  if (row.at(4) != "0") return fail("the server is read-only, as a replica is", false);
-  session_ = {.server = row.at(1) + ":" + row.at(2),
-              .connection = number_in(row.at(0)),
-              .uptime = number_in(results.at(1).at(0).at(1)),
-              .at = now,
-              .is_mariadb = is_mariadb(row.at(3))};
-  return go_to(before_ && before_->is_at(session_) ? Step::kill : Step::schema);
+Handshake::Next Handshake::read_settings(const std::deque<Rows>& results) {
+  const bool fits = have(results, 3, 2) && results.at(1).size() == 1 &&
+                    results.at(1).front().size() == 3 &&
+                    (results.at(2).empty() || results.at(2).front().size() == 2);
+  if (!fits) return fail_malformed();
+  const auto& row = results.at(1).front();
+  if (std::string why = why_not(row.at(1)); !why.empty()) return fail(std::move(why), true);
+  if (row.at(2) != "0" && row.at(2) != "OFF")
+    return fail("the server is read-only, as a replica is", false);
+  std::string why = settings_.verdict(results.front());
+  if (!why.empty()) return fail(std::move(why), false);
+  session_ = {.connection = number_in(row.at(0)),
+              .node = results.at(2).empty() ? std::string() : results.at(2).front().at(1),
+              .is_mariadb = is_mariadb(row.at(1))};
+  return go_to(Step::claim);
+}
+
+Handshake::Next Handshake::read_claim(const std::deque<Rows>& results, const SqlError& error) {
+  if (error.number == not_in_cluster || error.number == not_supported_yet) {
+    if (session_.node.empty()) return fail("GET_LOCK is refused; " + error_text(error), true);
+    in_cluster_ = true;
+    if (!before_ || before_->node != session_.node) return go_to(Step::schema);
+    old_ = before_->connection;
+    return go_to(Step::kill);
+  }
+  if (error.number != 0) return fail(error_text(error), false);
+  if (!have(results, 1, 2)) return fail_malformed();
+  const auto& row = results.front().front();
+  if (row.at(0) == "1") return go_to(Step::schema);
+  const std::int64_t owner = number_in(row.at(1));
+  if (owner == 0 || owner == old_) return Next::wait;  // it ends
+  old_ = owner;
+  return go_to(Step::kill);
+}
+
+Handshake::Next Handshake::read_kill(const SqlError& error) {
+  if (error.number == not_owner) {  // it runs another user's procedure
+    step_ = in_cluster_ ? Step::kill : Step::claim;
+    old_ = in_cluster_ ? old_ : 0;
+    return Next::wait;
+  }
+  if (error.number != 0 && error.number != no_such_thread) return fail(error_text(error), false);
+  return go_to(in_cluster_ ? Step::await : Step::claim);
 }
 
 Handshake::Next Handshake::read_schema(const std::deque<Rows>& results, const SqlError& error) {
   if (error.number == 0) {
-    std::string why = layout_.verdict(results.at(0));
+    std::string why = layout_.verdict(results);
     return why.empty() ? Next::done : fail(std::move(why), true);
   }
   std::string meaning = layout_.meaning(error);

@@ -10,65 +10,74 @@
 #include <string_view>
 #include <vector>
 
-#include <latchkey/clock.hpp>
-
 #include "backend/connection/failure.hpp"
 #include "stores/mysql/layout.hpp"
+#include "stores/mysql/session_settings.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 
 /// A session at a server, to be ended before the next one begins.
 struct ServerSession {
-  std::string server;  ///< name and port
   std::int64_t connection = 0;
-  std::int64_t uptime = 0;  ///< of the server, seconds
-  Clock::time_point at{};   ///< when it had that uptime
+  std::string node;  ///< of Galera: the run of a server; else empty
   bool is_mariadb = false;
-
-  /// Whether a server is the one of this session, and was not started again since.
-  [[nodiscard]] bool is_at(const ServerSession& now) const noexcept;
 };
 
 /// Sets the session up, checks the server and its tables, and ends the session before this one.
 ///
-/// | step     | statements                       | next                                  |
-/// |----------|----------------------------------|---------------------------------------|
-/// | settings | SET SESSION, what server it is   | kill, or schema                       |
-/// | kill     | KILL the session before this one | await                                 |
-/// | await    | whether it still exists          | await until it is gone, then schema   |
-/// | schema   | the layout's check               | done, or create if that was asked for |
-/// | create   | each statement of the DDL        | create, then schema                   |
+/// A session owns the client's mark: a user lock (GET_LOCK) with a random name, which the server
+/// takes from it when it has ended and is undone. So an earlier session of this client is
+/// recognised at any server, whatever names, numbers and clocks that has, and no other is. A
+/// cluster may refuse GET_LOCK; there an earlier session is known by its number and its node.
+///
+/// | step     | statements                           | next                                      |
+/// |----------|--------------------------------------|-------------------------------------------|
+/// | settings | SET SESSION, what the settings are,  | claim                                     |
+/// |          | what server it is                    |                                           |
+/// | claim    | GET_LOCK of the mark                 | schema; kill: an earlier session has it   |
+/// | kill     | KILL that session                    | claim until it succeeds; await in a       |
+/// |          |                                      | cluster                                   |
+/// | await    | whether that session still exists    | await until it is gone, then schema       |
+/// | schema   | the layout's check                   | done, or create if that was asked for     |
+/// | create   | each statement of the DDL            | create, then schema                       |
 class Handshake {
  public:
-  Handshake(const Layout& layout, bool create, std::chrono::milliseconds timeout);
+  Handshake(Layout& layout, bool create, std::chrono::milliseconds timeout);
 
   /// A new connection; `before`: the last session.
   void begin(const std::optional<ServerSession>& before);
+  /// In a forked child: the sessions of the parent are none of its own.
+  void renew_mark();
   /// The text to send.
   [[nodiscard]] std::string text() const;
   enum class Next { send, wait, done, failed };
-  /// The results of the text. `wait`: send it again after a moment.
-  [[nodiscard]] Next read(const std::deque<Rows>& results, const SqlError& error,
-                          Clock::time_point now);
+  /// The results of the text. `wait`: send the next one after a moment.
+  [[nodiscard]] Next read(const std::deque<Rows>& results, const SqlError& error);
 
   [[nodiscard]] const ConnectionFailure& failure() const noexcept { return failure_; }
   [[nodiscard]] const ServerSession& session() const noexcept { return session_; }
 
  private:
-  enum class Step { settings, kill, await, schema, create };
+  enum class Step { settings, claim, kill, await, schema, create };
 
   Next go_to(Step step);
   Next fail(std::string why, bool permanent);
-  Next read_settings(const std::deque<Rows>& results, Clock::time_point now);
+  Next fail_malformed();
+  Next read_settings(const std::deque<Rows>& results);
+  Next read_claim(const std::deque<Rows>& results, const SqlError& error);
+  Next read_kill(const SqlError& error);
   Next read_schema(const std::deque<Rows>& results, const SqlError& error);
   Next read_create(const SqlError& error);
 
-  const Layout& layout_;
+  Layout& layout_;
   const bool may_create_;
-  const std::string settings_;
+  const SessionSettings settings_;
+  std::string mark_;
   Step step_ = Step::settings;
   bool created_ = false;
   std::size_t statement_ = 0;  ///< of the DDL
+  std::int64_t old_ = 0;       ///< the connection to be ended
+  bool in_cluster_ = false;    ///< GET_LOCK is refused
   std::optional<ServerSession> before_;
   ServerSession session_;
   ConnectionFailure failure_;

@@ -35,7 +35,14 @@ std::int64_t microseconds_of(milliseconds time) noexcept {
 }
 
 std::int64_t number_in(std::string_view cell) noexcept {
+  constexpr std::int64_t limit = std::int64_t{1} << 60;
   std::int64_t number = 0;
+  std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  return std::clamp(number, -limit, limit);
+}
+
+std::uint64_t token_in(std::string_view cell) noexcept {
+  std::uint64_t number = 0;
   std::from_chars(cell.data(), cell.data() + cell.size(), number);
   return number;
 }
@@ -55,8 +62,11 @@ std::string error_text(const SqlError& error) {
     case table_denied:
     case column_denied:
     case execute_denied:
-      return "the user lacks a permission: GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON the "
-             "database";
+      return "the user lacks a permission: GRANT SELECT, INSERT, UPDATE, DELETE ON the tables of "
+             "latchkey, and EXECUTE ON the database's procedures of latchkey";
+    case plugin_not_allowed:
+      return "the server asks for a way to log in that is refused, such as the password in the "
+             "clear without TLS (ssl_ca)";
     case privilege_missing: return "the user lacks a privilege";
     default: return "the server reports: " + error.text;
   }

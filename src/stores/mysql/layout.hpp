@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,10 +35,10 @@ class Layout {
 
   [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
 
-  /// A statement that succeeds if the tables can be used.
+  /// Statements that succeed if the tables can be used.
   [[nodiscard]] virtual std::string check() const = 0;
-  /// Why its result says that they cannot, as a clause; empty: they can.
-  [[nodiscard]] virtual std::string verdict(const Rows& rows) const = 0;
+  /// Why their results say that they cannot, as a clause; empty: they can.
+  [[nodiscard]] virtual std::string verdict(const std::deque<Rows>& results) = 0;
   /// What an error of `check` means, as a clause; empty: nothing special.
   [[nodiscard]] virtual std::string meaning(const SqlError& error) const = 0;
 
@@ -61,6 +63,19 @@ class Layout {
                                     const std::vector<std::string>& /*row*/) const {
     return false;
   }
+  /// What the rows of a request's text look like. Only then does `outcome` understand them.
+  struct Shape {
+    std::size_t columns;
+    bool is_one_row;
+
+    [[nodiscard]] bool fits(const Rows& rows) const noexcept {
+      return is_one_row ? rows.size() == 1 && rows.front().size() == columns
+                        : rows.empty() || rows.front().size() == columns;
+    }
+  };
+  [[nodiscard]] virtual Shape shape(const Request& request) const = 0;
+  /// Those of a joint statement.
+  [[nodiscard]] virtual Shape shape(Joint /*kind*/) const noexcept { return {0, false}; }
   /// `poll`: when a waiter that finds its key busy asks again, at the latest.
   [[nodiscard]] virtual Outcome outcome(const Request& request, const Rows& rows,
                                         std::chrono::milliseconds poll) const = 0;
@@ -76,12 +91,17 @@ class Layout {
 void append_bytes(std::string& sql, std::string_view bytes);
 /// At most a hundred years.
 [[nodiscard]] std::int64_t microseconds_of(std::chrono::milliseconds time) noexcept;
-/// The number in a cell; 0 if it is none.
+/// The number in a cell, from -limit to limit, which no sum overflows; 0 if it is none.
 [[nodiscard]] std::int64_t number_in(std::string_view cell) noexcept;
+/// A number without a sign; 0 if it is none.
+[[nodiscard]] std::uint64_t token_in(std::string_view cell) noexcept;
 /// How long a waiter may sleep: until the holder's lease ends, at most until the next poll.
 [[nodiscard]] std::chrono::milliseconds pause_of(std::int64_t left_microseconds,
                                                  std::chrono::milliseconds poll) noexcept;
 
+/// The clause for a reply that is not what a statement of latchkey returns.
+inline constexpr std::string_view malformed =
+    "the reply is not what was asked for; a proxy may have answered";
 /// The clause for an error that the server reports; it contains no user.
 [[nodiscard]] std::string error_text(const SqlError& error);
 

@@ -38,7 +38,8 @@ ConnectionFailure connect_failure(const SqlError& error) {
   ConnectionFailure failure;
   failure.permanent = is_permanent(error.number);
   failure.nothing_listens = error.number == no_socket || error.number == no_host;
-  failure.text = error.is_of_client() ? error.text : error_text(error);
+  const bool is_plain = error.is_of_client() && error.number != plugin_not_allowed;
+  failure.text = is_plain ? error.text : error_text(error);
   return failure;
 }
 
@@ -153,7 +154,7 @@ bool MysqlClient::shake_hands(TimePoint now) {
     }
     return now >= ask_again_at_ && ask();
   }
-  switch (handshake_.read(connection_.results(), connection_.error(), now)) {
+  switch (handshake_.read(connection_.results(), connection_.error())) {
     case Handshake::Next::send: return ask();
     case Handshake::Next::wait:
       stage_ = Stage::pausing;
@@ -177,9 +178,16 @@ bool MysqlClient::serve(TimePoint now) {
     lose(ConnectionFailure{.permanent = false, .text = error_text(error)}, now);
     return true;
   }
+  const bool fits = sweeping_ || batch_.under_way() == 0 || batch_.fits(connection_.statements());
+  if (error.number == 0 && !fits) {
+    lose(ConnectionFailure{.permanent = false, .text = std::string(malformed)}, now);
+    return true;
+  }
   if (std::exchange(sweeping_, false)) {
-    const bool found = error.number == 0 && !connection_.results().empty();
-    swept_to_ = found ? connection_.results().at(0).at(0).at(0) : std::string();
+    constexpr Layout::Shape shape{1, true};
+    const auto& results = connection_.results();
+    const bool found = error.number == 0 && !results.empty() && shape.fits(results.front());
+    swept_to_ = found ? results.front().front().front() : std::string();
   } else if (batch_.under_way() > 0) {
     pacing_.ended(batch_.under_way(), batch_.waiting(), sent_, now, true);
     batch_.finish(connection_.statements(), error, now, outbox_);
@@ -257,6 +265,7 @@ void MysqlClient::abandon() noexcept {
   forget_requests();
   policy_.reset();
   session_.reset();
+  handshake_.renew_mark();
 }
 
 void MysqlClient::forget_requests() noexcept {

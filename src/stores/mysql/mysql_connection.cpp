@@ -2,33 +2,27 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/mysql_connection.hpp"
 
+#include <errmsg.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <memory>
 #include <new>
 #include <utility>
+
+#include "stores/mysql/connect_options.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
 
-const char* or_null(const std::string& text) noexcept {
-  return text.empty() ? nullptr : text.c_str();
-}
+/// More than any statement of latchkey returns.
+constexpr unsigned most_columns = 32;
 
-void set_options(MYSQL* mysql, const MysqlUri& uri) {
-  const unsigned off = 0;
-  const my_bool on = 1;
-  mysql_options(mysql, MYSQL_OPT_NONBLOCK, nullptr);
-  mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
-  mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-  if (uri.ssl_ca.empty() && uri.ssl_cert.empty()) return;
-  mysql_ssl_set(mysql, or_null(uri.ssl_key), or_null(uri.ssl_cert), or_null(uri.ssl_ca), nullptr,
-                nullptr);
-  mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
-  if (!uri.ssl_ca.empty()) mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on);
+SqlError too_long() {
+  return {CR_NET_PACKET_TOO_LARGE, "the reply has more than " +
+                                       std::to_string(MysqlConnection::longest_reply >> 20) +
+                                       " MiB; list keys page by page"};
 }
 
 short poll_events(int status) noexcept {
@@ -68,7 +62,8 @@ void MysqlConnection::connect(const MysqlUri& uri) {
   uri_ = uri;
   mysql_ = mysql_init(nullptr);
   if (mysql_ == nullptr) throw std::bad_alloc();
-  set_options(mysql_, uri_);
+  error_ = set_options(mysql_, uri_);
+  if (error_.number != 0) return fail();
   state_ = State::connecting;
   go_on(start(Step::connect));
 }
@@ -78,6 +73,7 @@ void MysqlConnection::query(std::string text) {
   results_.clear();
   statements_.clear();
   error_ = {};
+  reply_size_ = 0;
   state_ = State::running;
   go_on(start(Step::send));
 }
@@ -95,7 +91,6 @@ void MysqlConnection::advance() {
 
 void MysqlConnection::go_on(int events) {
   while (events == 0) {
-    if (step_ == Step::store) read_rows();
     const Step next = after_step();
     if (next == Step::connect) break;
     events = start(next);
@@ -106,16 +101,17 @@ void MysqlConnection::go_on(int events) {
 
 int MysqlConnection::start(Step step) {
   step_ = step;
+  const bool by_socket = !uri_.socket.empty();
   switch (step) {
     case Step::connect:
       return mysql_real_connect_start(
-          &connected_, mysql_, uri_.socket.empty() ? uri_.host.host.c_str() : nullptr,
-          or_null(uri_.user), uri_.password.c_str(), uri_.database.c_str(), uri_.host.port,
-          or_null(uri_.socket), CLIENT_MULTI_STATEMENTS);
+          &connected_, mysql_, by_socket ? nullptr : uri_.host.host.c_str(), uri_.user.c_str(),
+          uri_.password.c_str(), uri_.database.c_str(), uri_.host.port,
+          by_socket ? uri_.socket.c_str() : nullptr, CLIENT_MULTI_STATEMENTS);
     case Step::send: return mysql_send_query_start(&code_, mysql_, text_.data(), text_.size());
     case Step::await: return MYSQL_WAIT_READ;
     case Step::read: return mysql_read_query_result_start(&read_, mysql_);
-    case Step::store: return mysql_store_result_start(&stored_, mysql_);
+    case Step::row: return mysql_fetch_row_start(&row_, result_);
     case Step::next: return mysql_next_result_start(&code_, mysql_);
   }
   return 0;
@@ -127,7 +123,7 @@ int MysqlConnection::resume(int events) {
     case Step::send: return mysql_send_query_cont(&code_, mysql_, events);
     case Step::await: return start(Step::read);
     case Step::read: return mysql_read_query_result_cont(&read_, mysql_, events);
-    case Step::store: return mysql_store_result_cont(&stored_, mysql_, events);
+    case Step::row: return mysql_fetch_row_cont(&row_, result_, events);
     case Step::next: return mysql_next_result_cont(&code_, mysql_, events);
   }
   return 0;
@@ -138,37 +134,66 @@ MysqlConnection::Step MysqlConnection::after_step() {
                       : step_ == Step::send  ? code_ != 0
                       : step_ == Step::read  ? read_ != 0
                       : step_ == Step::next  ? code_ > 0
-                                             : mysql_errno(mysql_) != 0;
-  if (failed) {
-    error_ = {mysql_errno(mysql_), mysql_error(mysql_)};
-    const bool dead = step_ == Step::connect || error_.is_of_client();
-    state_ = dead ? State::broken : State::idle;
-    return Step::connect;
+                                             : row_ == nullptr && mysql_errno(mysql_) != 0;
+  if (failed) return stop({mysql_errno(mysql_), mysql_error(mysql_)});
+  if (step_ == Step::connect && uri_.has_tls() && mysql_get_ssl_cipher(mysql_) == nullptr) {
+    return stop({CR_SSL_CONNECTION_ERROR, "the server offers no TLS"});
   }
   if (step_ == Step::send) return Step::await;
-  const bool has_rows = step_ == Step::read || (step_ == Step::next && code_ == 0);
-  if (has_rows && mysql_field_count(mysql_) > 0) return Step::store;
-  if (has_rows) statements_.push_back({nullptr, mysql_affected_rows(mysql_)});
+  if (step_ == Step::row && row_ != nullptr) {
+    read_row();
+    return reply_size_ > longest_reply ? stop(too_long()) : Step::row;
+  }
+  free_result();
+  const bool has_result = step_ == Step::read || (step_ == Step::next && code_ == 0);
+  if (has_result) {
+    count(0);
+    if (reply_size_ > longest_reply) return stop(too_long());
+    if (mysql_field_count(mysql_) > 0) return begin_rows();
+    statements_.push_back({nullptr, mysql_affected_rows(mysql_)});
+  }
   if (step_ != Step::connect && mysql_more_results(mysql_) != 0) return Step::next;
   state_ = State::idle;
   return Step::connect;
 }
 
-void MysqlConnection::read_rows() {
-  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> owned(
-      std::exchange(stored_, nullptr), &mysql_free_result);
-  MYSQL_RES* const stored = owned.get();
-  if (stored == nullptr) return;
-  Rows& rows = results_.emplace_back();
-  statements_.push_back({&rows, 0});
-  const unsigned columns = mysql_num_fields(stored);
-  while (MYSQL_ROW row = mysql_fetch_row(stored)) {
-    const unsigned long* const lengths = mysql_fetch_lengths(stored);
-    std::vector<std::string>& cells = rows.emplace_back();
-    for (unsigned column = 0; column < columns; ++column) {
-      cells.emplace_back(row[column] == nullptr ? "" : row[column], lengths[column]);
-    }
+MysqlConnection::Step MysqlConnection::stop(SqlError error) {
+  error_ = std::move(error);
+  const bool dead = step_ == Step::connect || error_.is_of_client();
+  state_ = dead ? State::broken : State::idle;
+  free_result();
+  return Step::connect;
+}
+
+MysqlConnection::Step MysqlConnection::begin_rows() {
+  if (mysql_field_count(mysql_) > most_columns) {
+    return stop({CR_MALFORMED_PACKET, "the reply has more columns than any that was asked for"});
   }
+  result_ = mysql_use_result(mysql_);
+  if (result_ == nullptr) throw std::bad_alloc();
+  statements_.push_back({&results_.emplace_back(), 0});
+  return Step::row;
+}
+
+void MysqlConnection::read_row() {
+  const unsigned columns = mysql_num_fields(result_);
+  const unsigned long* const lengths = mysql_fetch_lengths(result_);
+  std::vector<std::string>& cells = results_.back().emplace_back();
+  cells.reserve(columns);
+  for (unsigned column = 0; column < columns; ++column) {
+    const bool is_null = row_[column] == nullptr;
+    cells.emplace_back(is_null ? "" : row_[column], is_null ? 0 : lengths[column]);
+    count(cells.back().size());
+  }
+}
+
+void MysqlConnection::count(std::size_t bytes) { reply_size_ += bytes_beside + bytes; }
+
+// The rows that have not arrived are not awaited.
+void MysqlConnection::free_result() noexcept {
+  if (result_ == nullptr) return;
+  if (state_ != State::running) result_->handle = nullptr;
+  mysql_free_result(std::exchange(result_, nullptr));
 }
 
 void MysqlConnection::fail() {
@@ -179,11 +204,12 @@ void MysqlConnection::fail() {
 }
 
 // While it connects, the library may go from one address to the next, with another socket that may
-// have the same number.
+// have the same number. A program that the process starts must not inherit it.
 void MysqlConnection::watch(int events) {
   const int now = static_cast<int>(mysql_get_socket(mysql_));
-  if (descriptor_ >= 0 && (state_ == State::connecting || now != descriptor_)) {
-    descriptors_.forget(descriptor_);
+  if (state_ == State::connecting || now != descriptor_) {
+    if (descriptor_ >= 0) descriptors_.forget(descriptor_);
+    if (now >= 0) ::fcntl(now, F_SETFD, FD_CLOEXEC);
   }
   descriptor_ = now;
   const short wanted = events == 0 ? short{POLLIN} : poll_events(events);
@@ -212,8 +238,9 @@ void MysqlConnection::abandon() noexcept {
 
 void MysqlConnection::drop() noexcept {
   if (descriptor_ >= 0) descriptors_.forget(std::exchange(descriptor_, -1));
-  if (mysql_ != nullptr) mysql_close(std::exchange(mysql_, nullptr));
   state_ = State::closed;
+  free_result();
+  if (mysql_ != nullptr) mysql_close(std::exchange(mysql_, nullptr));
   results_.clear();
   statements_.clear();
   error_ = {};

@@ -4,6 +4,7 @@
 
 #include <mysql.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -23,16 +24,20 @@ struct StatementResult {
   std::uint64_t changed = 0;   ///< rows
 };
 
-/// An error of the server (number below 2000 or above 2999) or of the client library.
+/// An error of the server, or of the client library: 2000 to 2999, and 5000 to 5999.
 struct SqlError {
   unsigned number = 0;  ///< 0: none
   std::string text{};
 
-  [[nodiscard]] bool is_of_client() const noexcept { return number >= 2000 && number < 3000; }
+  [[nodiscard]] bool is_of_client() const noexcept {
+    return number / 1000 == 2 || number / 1000 == 5;
+  }
 };
 
 /// One connection by libmariadb's non-blocking functions, which run on a stack of their own until
-/// they would have to wait. One thread at a time.
+/// they would have to wait. One thread at a time. No option file and no environment variable
+/// decides where it leads or what it says there. Programs that the process starts do not inherit
+/// its socket.
 ///
 /// | state      | meaning                                            | left by                    |
 /// |------------|----------------------------------------------------|----------------------------|
@@ -44,6 +49,9 @@ struct SqlError {
 class MysqlConnection {
  public:
   enum class State { closed, connecting, running, idle, broken };
+
+  /// Of all rows of one query. Each row and each result counts for `bytes_beside` more.
+  static constexpr std::size_t longest_reply = std::size_t{64} << 20, bytes_beside = 64;
 
   explicit MysqlConnection(stores::DescriptorSet& descriptors) : descriptors_(descriptors) {}
   MysqlConnection(const MysqlConnection&) = delete;
@@ -64,7 +72,8 @@ class MysqlConnection {
 
   /// Throws std::bad_alloc, as do the next two.
   void connect(const MysqlUri& uri);
-  /// Several statements are separated by ';'.
+  /// Several statements are separated by ';'. A reply of more than `longest_reply` bytes breaks the
+  /// connection.
   void query(std::string text);
   /// Continues if the server has answered.
   void advance();
@@ -76,7 +85,7 @@ class MysqlConnection {
  private:
   /// await: the reply to what was sent has not begun. Only then is it read: the library would try
   /// at once, in vain.
-  enum class Step { connect, send, await, read, store, next };
+  enum class Step { connect, send, await, read, row, next };
 
   /// `events`: what the library waits for; 0: the step is finished.
   void go_on(int events);
@@ -84,7 +93,11 @@ class MysqlConnection {
   int resume(int events);
   /// What follows the step; Step::connect: nothing.
   [[nodiscard]] Step after_step();
-  void read_rows();
+  [[nodiscard]] Step stop(SqlError error);
+  [[nodiscard]] Step begin_rows();
+  void read_row();
+  void count(std::size_t bytes);
+  void free_result() noexcept;
   void fail();
   void watch(int events);
   void drop() noexcept;
@@ -96,9 +109,11 @@ class MysqlConnection {
   int descriptor_ = -1;  ///< in `descriptors_`
   // What the library writes to while a step is under way.
   MYSQL* connected_ = nullptr;
-  MYSQL_RES* stored_ = nullptr;
+  MYSQL_ROW row_ = nullptr;
   int code_ = 0;
   my_bool read_ = 0;
+  MYSQL_RES* result_ = nullptr;  ///< whose rows are read
+  std::size_t reply_size_ = 0;
   MysqlUri uri_;
   std::string text_;
   std::deque<Rows> results_;

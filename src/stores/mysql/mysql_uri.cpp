@@ -46,6 +46,15 @@ std::string table_name(std::string name) {
   return name;
 }
 
+/// Connector/C reads several hosts, options and plugins out of a host that has one of these signs.
+UriEndpoint one_host(UriEndpoint endpoint) {
+  if (endpoint.host.find_first_of(",;=/") != std::string::npos) {
+    refuse("invalid host " + in_quotes(endpoint.host) +
+           " in the MySQL URI; expected the name or the address of one host");
+  }
+  return endpoint;
+}
+
 void read_option(MysqlUri& uri, const UriOption& option) {
   std::string value = syntax.decoded(option.value, "option " + in_quotes(option.name));
   if (option.name == "create") {
@@ -83,7 +92,7 @@ MysqlUri MysqlUri::parse(std::string_view text) {
   MysqlUri uri;
   uri.user = parts.user;
   uri.password = parts.password;
-  uri.host = syntax.endpoint(parts.hosts, default_port);
+  uri.host = one_host(syntax.endpoint(parts.hosts, default_port));
   if (parts.path.size() > 1) uri.database = syntax.decoded(parts.path.substr(1), "database");
   if (uri.database.empty() || uri.database.find('/') != std::string::npos) {
     refuse("missing database in the MySQL URI; example: mysql://127.0.0.1:3306/app");

@@ -15,7 +15,8 @@ struct MysqlUri {
   enum class Schema { latchkey, shedlock };
 
   UriEndpoint host;
-  std::string user, password, database;
+  std::string user;  ///< empty: the name of the process's effective user
+  std::string password, database;
   std::string socket;  ///< of Unix; empty: TCP
   std::string ssl_ca, ssl_cert, ssl_key;
   Schema schema = Schema::latchkey;
@@ -25,6 +26,8 @@ struct MysqlUri {
 
   /// `uri` contains its scheme. Throws std::invalid_argument with one sentence.
   [[nodiscard]] static MysqlUri parse(std::string_view uri);
+  /// Whether the connection is encrypted, and the server's certificate is verified.
+  [[nodiscard]] bool has_tls() const noexcept { return !ssl_ca.empty() || !ssl_cert.empty(); }
   /// For messages: neither user nor password.
   [[nodiscard]] std::string describe() const;
 };

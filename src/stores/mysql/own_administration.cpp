@@ -30,7 +30,7 @@ void read_info(LockInfo& info, std::string_view key, const Rows& rows) {
   for (const auto& row : rows) {
     const std::int64_t what = number_in(row.at(0));
     if (what == fence_row) {
-      info.fencing_token = static_cast<std::uint64_t>(number_in(row.at(3)));
+      info.fencing_token = token_in(row.at(3));
     } else if (what == place_row) {
       info.queue.push_back(row.at(1));
     } else if (is_of_semaphore(what)) {

@@ -113,13 +113,14 @@ Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
   Outcome outcome;
   if (row.at(0) == "0") {
     outcome.kind = Kind::granted;
-    outcome.token = static_cast<std::uint64_t>(number_in(row.at(1)));
+    outcome.token = token_in(row.at(1));
     return outcome;
   }
   if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);
   outcome.kind = Kind::busy;
   if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest
-    const milliseconds slower = poll * (1 + std::min<std::int64_t>(number_in(row.at(4)), 1000));
+    const milliseconds slower =
+        poll * (1 + std::clamp<std::int64_t>(number_in(row.at(4)), 0, 1000));
     poll = std::max(poll, std::min(slower, longest_fair_pause));
   }
   outcome.retry_after = pause_of(number_in(row.at(2)), poll);
@@ -137,8 +138,10 @@ Capabilities OwnLayout::capabilities() const noexcept {
   return offered;
 }
 
-std::string OwnLayout::verdict(const Rows& rows) const {
-  if (!rows.empty() && rows.front().at(0) == version) return {};
+std::string OwnLayout::verdict(const std::deque<Rows>& results) {
+  constexpr Shape expected{1, true};
+  const bool fits = !results.empty() && expected.fits(results.front());
+  if (fits && results.front().front().front() == version) return {};
   return "the procedures in the database are of another version of latchkey: " + std::string(cure);
 }
 
@@ -236,6 +239,16 @@ void OwnLayout::append_joint(std::string& sql, std::span<Request* const> request
   sql += " RETURNING name";
 }
 
+OwnLayout::Shape OwnLayout::shape(const Request& request) const {
+  if (request.verb == Verb::inspect) return {4, false};
+  if (request.verb == Verb::list) return {2, false};
+  return {request.verb == Verb::acquire ? std::size_t{5} : std::size_t{1}, true};
+}
+
+OwnLayout::Shape OwnLayout::shape(Joint kind) const noexcept {
+  return {kind == Joint::acquire ? std::size_t{3} : std::size_t{1}, false};
+}
+
 bool OwnLayout::grants(const Request& request, const std::vector<std::string>& row) const {
   if (row.at(0) != request.key) return false;
   return joint(request) == Joint::release ||
@@ -243,7 +256,8 @@ bool OwnLayout::grants(const Request& request, const std::vector<std::string>& r
 }
 
 Outcome OwnLayout::outcome(const Request& request, const Rows& rows, milliseconds poll) const {
-  if (request.type == LockType::PERMIT && request.verb != Verb::inspect) {
+  const bool is_described = request.verb == Verb::inspect || request.verb == Verb::list;
+  if (request.type == LockType::PERMIT && !is_described) {
     return permits_outcome(request, rows.at(0), poll);
   }
   if (request.verb == Verb::acquire) return acquired(request, rows, poll);

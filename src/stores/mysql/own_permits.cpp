@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/own_permits.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "backend/refusals.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -69,7 +72,8 @@ Outcome permits_outcome(const Request& request, const std::vector<std::string>& 
     outcome.kind = Kind::busy;
     outcome.retry_after = pause_of(number_in(row.at(2)), poll);
   } else {
-    outcome.permits_left = static_cast<std::uint32_t>(permits);
+    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+    outcome.permits_left = static_cast<std::uint32_t>(std::clamp<std::int64_t>(permits, 0, most));
   }
   return outcome;
 }
@@ -80,7 +84,8 @@ bool is_of_semaphore(std::int64_t what) noexcept {
 
 // The row of the semaphore comes last.
 void read_permits(LockInfo& info, std::int64_t what, const std::vector<std::string>& row) {
-  const std::int64_t number = number_in(row.at(3));
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  const std::int64_t number = std::clamp<std::int64_t>(number_in(row.at(3)), 0, most);
   if (!info.permits) info.permits.emplace();
   info.type = LockType::PERMIT;
   if (what == semaphore_row) {

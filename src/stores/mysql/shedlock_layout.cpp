@@ -13,11 +13,6 @@ constexpr std::string_view server_time = "UTC_TIMESTAMP(3)";
 /// The table's column for names.
 constexpr std::size_t longest_name = 64;
 
-std::string in(std::chrono::milliseconds lease) {
-  return "TIMESTAMPADD(MICROSECOND," + std::to_string(microseconds_of(lease)) + "," +
-         std::string(server_time) + ")";
-}
-
 std::string owner_of(const Request& request) { return "'" + request.id.text() + "'"; }
 
 }  // namespace
@@ -28,22 +23,53 @@ Capabilities ShedlockLayout::capabilities() const noexcept {
   return offered;
 }
 
+// The lock of the check is taken and undone. Its name is that of no other check, so that none waits
+// for another one.
 std::string ShedlockLayout::check() const {
-  return "SELECT name,lock_until,locked_at,locked_by FROM " + table_ + " LIMIT 0";
+  Request request;
+  request.verb = Verb::acquire;
+  request.id = {HoldId::new_space(), 1};
+  const std::string name = "latchkey:check:" + request.id.text();
+  request.key = name;
+  std::string sql =
+      "SELECT DATA_TYPE='timestamp' FROM information_schema.COLUMNS WHERE TABLE_SCHEMA=DATABASE() "
+      "AND COLUMN_NAME='lock_until' AND TABLE_NAME='" +
+      table_.substr(1, table_.size() - 2) + "';ROLLBACK;BEGIN;";
+  append(sql, request);
+  return sql += ";ROLLBACK";
 }
 
-std::string ShedlockLayout::verdict(const Rows& /*rows*/) const { return {}; }
+std::string ShedlockLayout::verdict(const std::deque<Rows>& results) {
+  constexpr Shape type{1, true};
+  const bool fits = results.size() == 2 && type.fits(results.front()) &&
+                    shape_of(Verb::acquire).fits(results.back());
+  if (!fits) return "the table " + table_ + " is not ShedLock's: it gives no row of a lock back";
+  is_timestamp_ = results.front().front().front() == "1";
+  const bool granted = results.back().front().front() == "1";
+  return granted ? std::string() : "a new lock in the table " + table_ + " is not granted";
+}
 
 std::string ShedlockLayout::meaning(const SqlError& error) const {
   if (error.number == no_such_table) {
     return "the table " + table_ +
            " is missing in the database: create it as ShedLock's documentation says";
   }
-  constexpr unsigned unknown_column = 1054;
-  if (error.number == unknown_column) {
-    return "the table " + table_ + " lacks a column of ShedLock's; " + error.text;
+  constexpr unsigned unknown_column = 1054, mixed_collations = 1267, wrong_time = 1292,
+                     not_text = 1300, no_default = 1364, wrong_text = 1366, too_long = 1406;
+  switch (error.number) {
+    case unknown_column:
+      return "the table " + table_ + " lacks a column of ShedLock's; " + error.text;
+    case mixed_collations:
+    case wrong_time:
+    case not_text:
+    case no_default:
+    case wrong_text:
+    case too_long: return "the table " + table_ + " does not take the lock; " + error.text;
+    case table_denied:
+    case column_denied:
+      return "the user lacks a permission: GRANT SELECT, INSERT, UPDATE ON " + table_;
+    default: return {};
   }
-  return {};
 }
 
 std::string ShedlockLayout::why_not(const Request& request) const {
@@ -60,10 +86,31 @@ std::string ShedlockLayout::why_not(const Request& request) const {
   return {};
 }
 
+// A literal takes the character set and the collation of the column that it is compared with.
 std::string ShedlockLayout::name_of(const Request& request) const {
-  std::string text = "CONVERT(";
+  std::string text = "_utf8mb4 ";
   append_bytes(text, request.key);
-  return text += " USING utf8mb4)";
+  return text;
+}
+
+// A TIMESTAMP column stores UTC as if it were the local time of the session. When clocks go
+// forward, an hour of it does not exist: a time in that hour becomes the first one after it, so
+// that nobody takes the lock too early.
+std::string ShedlockLayout::stored(const std::string& time) const {
+  return is_timestamp_ ? "FROM_UNIXTIME(UNIX_TIMESTAMP(" + time + "))" : time;
+}
+
+std::string ShedlockLayout::in(std::chrono::milliseconds lease) const {
+  return stored("TIMESTAMPADD(MICROSECOND," + std::to_string(microseconds_of(lease)) + "," +
+                std::string(server_time) + ")");
+}
+
+// In such an hour: the last second before it.
+std::string ShedlockLayout::ended() const {
+  const std::string time(server_time);
+  if (!is_timestamp_) return time;
+  return "IF(" + stored(time) + "=" + time + "," + time + ",FROM_UNIXTIME(FLOOR(UNIX_TIMESTAMP(" +
+         time + "))-1))";
 }
 
 std::string ShedlockLayout::held_by(const Request& request) const {
@@ -74,17 +121,16 @@ std::string ShedlockLayout::held_by(const Request& request) const {
 // The row is locked exclusively by its first statement, so that two acquires never wait for each
 // other; INSERT IGNORE would share it first.
 std::size_t ShedlockLayout::append(std::string& sql, const Request& request) const {
-  const std::string held = held_by(request);
+  const std::string held = held_by(request), current = stored(std::string(server_time));
   switch (request.verb) {
     case Verb::acquire:
       sql += "INSERT INTO " + table_ + "(name,lock_until,locked_at,locked_by) VALUES(" +
-             name_of(request) + "," + in(request.lease) + "," + std::string(server_time) + "," +
-             owner_of(request) + ") ON DUPLICATE KEY UPDATE name=" + table_ + ".name;UPDATE " +
-             table_ + " SET locked_at=" + std::string(server_time) +
-             ",lock_until=GREATEST(IF(locked_by=" + owner_of(request) + ",lock_until," +
-             std::string(server_time) + ")," + in(request.lease) +
-             "),locked_by=" + owner_of(request) + " WHERE name=" + name_of(request) +
-             " AND (lock_until<=" + std::string(server_time) +
+             name_of(request) + "," + in(request.lease) + "," + current + "," + owner_of(request) +
+             ") ON DUPLICATE KEY UPDATE name=" + table_ + ".name;UPDATE " + table_ +
+             " SET locked_at=" + current +
+             ",lock_until=GREATEST(IF(locked_by=" + owner_of(request) + ",lock_until," + current +
+             ")," + in(request.lease) + "),locked_by=" + owner_of(request) +
+             " WHERE name=" + name_of(request) + " AND (lock_until<=" + std::string(server_time) +
              " OR locked_by=" + owner_of(request) + ");SELECT locked_by=" + owner_of(request) +
              ",TIMESTAMPDIFF(MICROSECOND," + std::string(server_time) +
              ",lock_until),locked_by FROM " + table_ + " WHERE name=" + name_of(request);
@@ -99,14 +145,19 @@ std::size_t ShedlockLayout::append(std::string& sql, const Request& request) con
       break;
     case Verb::release:
     case Verb::leave:
-      sql += "UPDATE " + table_ + " SET lock_until=" + std::string(server_time) + held +
-             ";SELECT ROW_COUNT()=1";
+      sql += "UPDATE " + table_ + " SET lock_until=" + ended() + held + ";SELECT ROW_COUNT()=1";
       return 2;
     default: sql += "SELECT COUNT(*) FROM " + table_ + held; return 1;
   }
   sql += "SELECT COUNT(*) FROM " + table_ + held;
   return 2;
 }
+
+Layout::Shape ShedlockLayout::shape_of(Verb verb) noexcept {
+  return {verb == Verb::acquire ? std::size_t{3} : std::size_t{1}, true};
+}
+
+Layout::Shape ShedlockLayout::shape(const Request& request) const { return shape_of(request.verb); }
 
 Outcome ShedlockLayout::outcome(const Request& request, const Rows& rows,
                                 std::chrono::milliseconds poll) const {

@@ -15,10 +15,11 @@ class ShedlockLayout final : public Layout {
 
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string check() const override;
-  [[nodiscard]] std::string verdict(const Rows& rows) const override;
+  [[nodiscard]] std::string verdict(const std::deque<Rows>& results) override;
   [[nodiscard]] std::string meaning(const SqlError& error) const override;
   [[nodiscard]] std::string why_not(const Request& request) const override;
   std::size_t append(std::string& sql, const Request& request) const override;
+  [[nodiscard]] Shape shape(const Request& request) const override;
   [[nodiscard]] Outcome outcome(const Request& request, const Rows& rows,
                                 std::chrono::milliseconds poll) const override;
   [[nodiscard]] std::string sweep(std::string_view after) const override;
@@ -27,8 +28,17 @@ class ShedlockLayout final : public Layout {
   /// `name = … AND locked_by = …`, and that the lock has not ended.
   [[nodiscard]] std::string held_by(const Request& request) const;
   [[nodiscard]] std::string name_of(const Request& request) const;
+  /// The time as the table can store it.
+  [[nodiscard]] std::string stored(const std::string& time) const;
+  [[nodiscard]] std::string in(std::chrono::milliseconds lease) const;
+  /// A lock_until that has passed.
+  [[nodiscard]] std::string ended() const;
+  [[nodiscard]] static Shape shape_of(Verb verb) noexcept;
 
   const std::string table_;
+  /// Whether times are of type TIMESTAMP, which depends on time zones. Until it is known they are
+  /// treated as such.
+  bool is_timestamp_ = true;
 };
 
 }  // namespace latchkey::inline v1::detail::mysql

@@ -123,5 +123,55 @@ TEST_F(MysqlBatch, AnErrorInAJointStatementFailsOnlyTheRequestThatHasIt) {
   EXPECT_EQ(kinds_of(group.send(*backend_)), (Kinds{Kind::granted}));
 }
 
+/// A row that another transaction has locked.
+class LockedRow {
+ public:
+  explicit LockedRow(const std::string& key) : key_(key) {
+    session_("INSERT INTO latchkey_locks (name, mode, owner, ends) VALUES ('" + key_ +
+             "', 1, 'x', 9000000000000000); START TRANSACTION; SELECT * FROM latchkey_locks WHERE "
+             "name='" +
+             key_ + "' FOR UPDATE");
+  }
+  LockedRow(const LockedRow&) = delete;
+  LockedRow& operator=(const LockedRow&) = delete;
+  ~LockedRow() { session_("ROLLBACK; DELETE FROM latchkey_locks WHERE name='" + key_ + "'"); }
+
+ private:
+  const std::string key_;
+  MysqlSession session_ = mysql_server().session();
+};
+
+// It was a list of one key, for which the server read the whole table, and waited for each row.
+TEST_F(MysqlBatch, OneReleaseBesideAnAcquireReadsNoOtherRow) {
+  const std::string held = next_key(), wanted = next_key();
+  const HoldId id = fresh_id();
+  RequestGroup group;
+  group.add(Verb::acquire, held, LockType::REENTRANT, id, 60s);
+  group.send(*backend_);
+  const LockedRow row(next_key());
+  group.add(Verb::release, held, LockType::REENTRANT, id);
+  group.add(Verb::acquire, wanted, LockType::REENTRANT, id, 60s);
+  EXPECT_EQ(kinds_of(group.send(*backend_)), Kinds(2, Kind::granted));
+  group.add(Verb::release, wanted, LockType::REENTRANT, id);
+  EXPECT_EQ(kinds_of(group.send(*backend_)), Kinds(1, Kind::granted));
+}
+
+// In a small table it is cheaper to read all rows than to look for three.
+TEST_F(MysqlBatch, ReleasesTogetherReadNoOtherRowOfASmallTable) {
+  mysql_server().session()(
+      "ALTER TABLE latchkey_locks ENGINE=InnoDB; ANALYZE TABLE latchkey_locks");
+  const LockedRow row(next_key());
+  for (const std::size_t count : {2U, 3U, 5U, 9U}) {
+    const HoldId id = fresh_id();
+    std::vector<std::string> keys;
+    for (std::size_t key = 0; key < count; ++key) keys.push_back(next_key());
+    RequestGroup group;
+    for (const auto& key : keys) group.add(Verb::acquire, key, LockType::REENTRANT, id, 60s);
+    EXPECT_EQ(kinds_of(group.send(*backend_)), Kinds(count, Kind::granted));
+    for (const auto& key : keys) group.add(Verb::release, key, LockType::REENTRANT, id);
+    EXPECT_EQ(kinds_of(group.send(*backend_)), Kinds(count, Kind::granted));
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::tests

@@ -115,6 +115,106 @@ TEST_F(MysqlShedLock, AMissingTableIsRefused) {
   }
 }
 
+/// A table of ShedLock's with the given type of times, in a database of its own.
+std::string make_table_of(const std::string& name, const std::string& type,
+                          const std::string& collation) {
+  MysqlSession root = mysql_server().session();
+  root("DROP TABLE IF EXISTS " + name + "; CREATE TABLE " + name +
+       "(name VARCHAR(64) NOT NULL, lock_until " + type + "(3) NOT NULL, locked_at " + type +
+       "(3) NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name)) CHARACTER SET " +
+       collation.substr(0, collation.find('_')) + " COLLATE " + collation);
+  return shedlock_uri() + "&table=" + name;
+}
+
+void expect_locks_work(const std::string& uri) {
+  const Locks locks = Locks::connect(uri), other = Locks::connect(uri);
+  for (const std::string key : {"job",
+                                "j\xc3\xb6"
+                                "b"}) {
+    Hold hold = locks.lock(key).acquire(0ms, 30s);
+    EXPECT_FALSE(other.lock(key).try_acquire());
+    EXPECT_TRUE(hold.extend(60s));
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(other.lock(key).try_acquire());
+  }
+}
+
+// The start succeeded, and every lock was refused: "Illegal mix of collations".
+TEST_F(MysqlShedLock, EveryCollationWillDo) {
+  for (const std::string collation :
+       {"utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci", "utf8mb4_bin",
+        "utf8mb4_uca1400_ai_ci", "utf8mb3_general_ci", "utf16_general_ci", "utf32_unicode_ci",
+        "ucs2_general_ci", "latin1_swedish_ci"}) {
+    SCOPED_TRACE(collation);
+    expect_locks_work(make_table_of("collated", "TIMESTAMP", collation));
+  }
+}
+
+// The default collation of the server's database, and of the connection, do not matter either.
+TEST_F(MysqlShedLock, TheStartUsesTheTable) {
+  MysqlSession root = mysql_server().session();
+  root(
+      "DROP TABLE IF EXISTS narrow; CREATE TABLE narrow(name VARCHAR(8) NOT NULL, lock_until "
+      "TIMESTAMP(3) NOT NULL, locked_at TIMESTAMP(3) NOT NULL, locked_by VARCHAR(255) NOT NULL, "
+      "PRIMARY KEY (name)); DROP TABLE IF EXISTS more; CREATE TABLE more(name VARCHAR(64) NOT "
+      "NULL, lock_until TIMESTAMP(3) NOT NULL, locked_at TIMESTAMP(3) NOT NULL, locked_by "
+      "VARCHAR(255) NOT NULL, note INT NOT NULL, PRIMARY KEY (name))");
+  for (const std::string table : {"narrow", "more"}) {
+    try {
+      static_cast<void>(make_mysql(shedlock_uri() + "&table=" + table));
+      FAIL() << table;
+    } catch (const BackendRefused& error) {
+      EXPECT_NE(std::string(error.what()).find("the table `" + table + "` does not take the lock"),
+                std::string::npos)
+          << error.what();
+    }
+    EXPECT_EQ(root.one("SELECT COUNT(*) FROM " + table), "0") << "the check has left a row";
+  }
+}
+
+TEST_F(MysqlShedLock, ANameThatTheTableCannotStoreIsRefused) {
+  const Locks locks = Locks::connect(make_table_of("latin", "DATETIME", "latin1_swedish_ci"));
+  EXPECT_THROW(static_cast<void>(locks.lock("\xe2\x98\x83").try_acquire()), BackendRefused);
+  EXPECT_THROW(static_cast<void>(locks.lock("\xff").try_acquire()), BackendRefused);
+  EXPECT_TRUE(locks.lock("plain").try_acquire());
+}
+
+/// A server whose zone has set its clocks forward half an hour ago, so that UTC, taken for local
+/// time, does not exist now.
+MysqlServer& server_in_gap() {
+  static MysqlServer server;
+  static const bool is_set = [] {
+    server.session("mysql")(
+        "SET @t = UNIX_TIMESTAMP() - 1800;"
+        "INSERT INTO time_zone(time_zone_id, use_leap_seconds) VALUES (9001, 'N');"
+        "INSERT INTO time_zone_name VALUES ('Test/Gap', 9001);"
+        "INSERT INTO time_zone_transition_type VALUES (9001, 0, 0, 0, 'WIN'), "
+        "(9001, 1, 3600, 1, 'SUM');"
+        "INSERT INTO time_zone_transition VALUES (9001, 0, 0), (9001, @t, 1);"
+        "SET GLOBAL time_zone = 'Test/Gap'");
+    return true;
+  }();
+  static_cast<void>(is_set);
+  return server;
+}
+
+// Every acquire, renewal and release was refused for an hour.
+TEST_F(MysqlShedLock, InTheHourThatClocksLeaveOutLocksWork) {
+  for (const std::string type : {"TIMESTAMP", "DATETIME"}) {
+    SCOPED_TRACE(type);
+    server_in_gap().session()("CREATE TABLE " + type + "s(name VARCHAR(64) NOT NULL, lock_until " +
+                              type + "(3) NOT NULL, locked_at " + type +
+                              "(3) NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
+    const std::string uri = server_in_gap().uri() + "?schema=shedlock&table=" + type + "s";
+    expect_locks_work(uri);
+    const Locks locks = Locks::connect(uri);
+    Hold hold = locks.lock("long").acquire(0ms, 7'200'000ms);  // beyond that hour
+    EXPECT_FALSE(hold.lost());
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(Locks::connect(uri).lock("long").try_acquire());
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::tests
 

@@ -1,0 +1,311 @@
+// Drives a MysqlClient with requests, time, and a server that answers as it should, or with
+// anything else. Every request must end exactly once, and nothing may hang, or end the process.
+//
+// tidy: long-file because client and server of a play belong together
+//
+// The first byte of the input selects the schema. Each further byte is a move, or decides how the
+// server answers.
+//
+// Covers: src/stores/mysql/batch.cpp src/stores/mysql/handshake.cpp src/stores/mysql/layout.cpp
+// Covers: src/stores/mysql/mysql_client.cpp src/stores/mysql/mysql_connection.cpp
+// Covers: src/stores/mysql/own_layout.cpp src/stores/mysql/own_permits.cpp
+// Covers: src/stores/mysql/own_administration.cpp src/stores/mysql/session_settings.cpp
+// Covers: src/stores/mysql/shedlock_layout.cpp
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <latchkey/testing/manual_clock.hpp>
+
+#include "fuzz/moves.hpp"
+#include "fuzz/session_requests.hpp"
+#include "stores/mysql/fake_server.hpp"
+#include "stores/mysql/mysql_client.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace latchkey::fuzz;
+using latchkey::LockType;
+using latchkey::Request;
+using latchkey::Verb;
+using latchkey::detail::mysql::MysqlClient;
+using latchkey::detail::mysql::MysqlUri;
+using latchkey::tests::FakeMysqlServer;
+namespace wire = latchkey::tests::mysql_wire;
+using Table = std::vector<std::vector<std::string>>;
+
+constexpr auto timeout = 2000ms;
+
+/// What the session's settings are after the handshake has set them.
+Table settings_table() {
+  return {{"autocommit", "ON"},
+          {"completion_type", "NO_CHAIN"},
+          {"innodb_lock_wait_timeout", "1"},
+          {"lock_wait_timeout", "1"},
+          {"sql_mode", "STRICT_ALL_TABLES"},
+          {"sql_safe_updates", "ON"},
+          {"sql_select_limit", "18446744073709551615"},
+          {"tx_isolation", "READ-COMMITTED"},
+          {"tx_read_only", "OFF"},
+          {"unique_checks", "ON"}};
+}
+
+/// The server: it knows how many results a text has, and lies as the input says.
+class Server {
+ public:
+  explicit Server(Moves& moves) : moves_(moves) {}
+
+  std::optional<std::string> answer(std::size_t index, unsigned char sequence,
+                                    const std::string& body) {
+    auto next = static_cast<unsigned char>(sequence + 1);
+    if (index == 0) return log_in(next);
+    if (body.empty() || body.front() != 3) return std::nullopt;
+    const std::string_view text = std::string_view(body).substr(1);
+    is_honest_ = is_of_handshake(text) && !rarely(16);
+    std::string reply = replies(next, text);
+    if (is_honest_) return reply;
+    switch (moves_.below(24)) {
+      case 19: return std::nullopt;
+      case 20: return wire::packet(1, std::string(moves_.bytes(1 + moves_.below(12))));
+      case 21: reply.resize(moves_.below(reply.size() + 1)); break;
+      case 22: reply += reply; break;
+      case 23: spoil(reply); break;
+      default: break;
+    }
+    return reply;
+  }
+
+ private:
+  bool rarely(std::size_t bound) { return moves_.below(bound) == bound - 1; }
+  bool lies(std::size_t bound) { return !is_honest_ && rarely(bound); }
+  static bool is_of_handshake(std::string_view text) noexcept {
+    return text.starts_with("SET SESSION TRANSACTION") || text.starts_with("SELECT GET_LOCK") ||
+           text.starts_with("CALL latchkey_schema") || text.starts_with("SELECT DATA_TYPE");
+  }
+
+  std::optional<std::string> log_in(unsigned char& next) {
+    switch (moves_.below(32)) {
+      case 28: return wire::error(next, 1045, "Access denied");
+      case 29: return std::nullopt;
+      case 30: return wire::packet(next, '\xfe' + std::string("mysql_clear_password") + '\0');
+      case 31: return wire::packet(next, std::string(moves_.bytes(1 + moves_.below(8))));
+      default: return wire::ok(next, false);
+    }
+  }
+  void spoil(std::string& reply) {
+    if (reply.empty()) return;
+    reply[moves_.below(std::min<std::size_t>(reply.size(), 256))] =
+        static_cast<char>(moves_.below(256));
+  }
+
+  std::string replies(unsigned char& next, std::string_view text) {
+    std::string all;
+    if (text.find("CREATE ") != std::string_view::npos) return wire::ok(next, false);
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(';'), text.size());
+      const std::string_view one = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      const bool more = !text.empty();
+      if (lies(20)) {
+        static constexpr std::array<unsigned, 12> codes{1213, 1205, 1969, 1305, 1142, 1290,
+                                                        1317, 1094, 1095, 1146, 1235, 9999};
+        return all += wire::error(next, codes[moves_.below(codes.size())], "no");
+      }
+      all += result_of(next, one, more);
+      if (lies(40)) break;  // and the rest is missing
+    }
+    return all;
+  }
+
+  std::string result_of(unsigned char& next, std::string_view one, bool more) {
+    if (lies(24)) return wire::ok(next, more, moves_.below(3));
+    if (lies(24)) return table(next, 1 + moves_.below(6), moves_.below(4), more);
+    if (one.starts_with("SHOW SESSION")) return wire::result(next, 2, settings_table(), more);
+    if (one.starts_with("SHOW GLOBAL")) return table(next, 2, moves_.below(2), more);
+    if (one.starts_with("SELECT CONNECTION_ID")) {
+      return wire::result(next, 3, {{"5", "10.11.2-MariaDB", "0"}}, more);
+    }
+    if (one.starts_with("SELECT GET_LOCK")) {
+      static constexpr std::array<std::string_view, 4> owned{"1", "1", "1", "0"};
+      return wire::result(next, 2, {{std::string(owned[moves_.below(4)]), "7"}}, more);
+    }
+    if (one.starts_with("CALL latchkey_schema")) return called(next, {{"1"}}, more);
+    if (one.starts_with("SELECT DATA_TYPE")) return wire::result(next, 1, {{"1"}}, more);
+    if (one.starts_with("SELECT locked_by")) {
+      return is_honest_ ? wire::result(next, 3, {{"1", "9", "x"}}, more) : table(next, 3, 1, more);
+    }
+    if (one.starts_with("SELECT")) return table(next, 1, 1, more);
+    if (one.starts_with("CALL latchkey_inspect")) return call(next, 4, moves_.below(5), more);
+    if (one.starts_with("CALL latchkey_list")) return call(next, 2, moves_.below(5), more);
+    if (one.starts_with("CALL latchkey_acquire")) return call(next, 5, 1, more);
+    if (one.starts_with("CALL")) return call(next, 1, 1, more);
+    if (one.find("RETURNING name,owner") != std::string_view::npos) return table(next, 3, 2, more);
+    if (one.find("RETURNING") != std::string_view::npos) return table(next, 1, 2, more);
+    return wire::ok(next, more, one.starts_with("SET") ? 0 : moves_.below(2));
+  }
+
+  std::string cell() {
+    static constexpr std::array<std::string_view, 14> cells{"0",
+                                                            "0",
+                                                            "1",
+                                                            "2",
+                                                            "3",
+                                                            "4",
+                                                            "6",
+                                                            "7",
+                                                            "a",
+                                                            "{a}b",
+                                                            "",
+                                                            "-1",
+                                                            "9223372036854775807",
+                                                            "-9223372036854775808"};
+    const std::size_t which = moves_.below(cells.size() + 1);
+    return which < cells.size() ? std::string(cells[which])
+                                : std::string(moves_.bytes(moves_.below(300)));
+  }
+  std::string table(unsigned char& next, std::size_t columns, std::size_t rows, bool more) {
+    Table made(rows, std::vector<std::string>(columns));
+    for (auto& row : made) {
+      for (auto& each : row) each = cell();
+    }
+    return wire::result(next, columns, made, more);
+  }
+  /// A CALL returns rows, and then its end.
+  std::string call(unsigned char& next, std::size_t columns, std::size_t rows, bool more) {
+    std::string all = table(next, columns, rows, true);
+    return all += wire::ok(next, more);
+  }
+  static std::string called(unsigned char& next, const Table& rows, bool more) {
+    std::string all = wire::result(next, rows.front().size(), rows, true);
+    return all += wire::ok(next, more);
+  }
+
+  Moves& moves_;
+  bool is_honest_ = false;  ///< what is answered now
+};
+
+/// Client and server of one input.
+class Play {
+ public:
+  explicit Play(Moves& moves, bool shedlock)
+      : moves_(moves),
+        script_(moves),
+        server_([this](std::size_t index, unsigned char sequence, const std::string& body) {
+          return script_.answer(index, sequence, body);
+        }),
+        client_(MysqlUri::parse("mysql://app:p@" + server_.address() +
+                                "/app?create=" + (shedlock ? "no&schema=shedlock" : "yes")),
+                {.command_timeout = timeout, .clock = &clock_}) {}
+
+  void move() {
+    switch (moves_.below(8)) {
+      case 0:
+      case 1:
+      case 2: submit(1 + moves_.below(4)); break;
+      case 3: clock_.advance(std::chrono::milliseconds(moves_.below(256) * 8)); break;
+      case 4: start_over(); break;
+      default: break;
+    }
+    settle();
+  }
+
+  /// Passes the time until every request must have ended.
+  void end() {
+    for (int steps = 0; steps < 8; ++steps) {
+      clock_.advance(timeout);
+      settle();
+    }
+    for (const Asked& each : asked_) require(each.ends == 1);
+  }
+
+ private:
+  void submit(std::size_t count) {
+    std::vector<Request*> requests;
+    for (; count > 0; --count) requests.push_back(&ask());
+    client_.outbox().know(sink_);
+    client_.outbox().begin(requests, sink_);
+    client_.submit(requests, sink_);
+    client_.send(clock_.now());
+  }
+
+  Asked& ask() {
+    static constexpr std::array verbs{
+        Verb::acquire, Verb::acquire, Verb::release,      Verb::release, Verb::renew,
+        Verb::verify,  Verb::expire,  Verb::downgrade,    Verb::leave,   Verb::inspect,
+        Verb::list,    Verb::resize,  Verb::force_release};
+    static constexpr std::array<std::string_view, 4> keys{"a", "b", "{a}b", "c"};
+    Asked& made = asked_.emplace_back();
+    made.verb = verbs[moves_.below(verbs.size())];
+    made.key = keys[moves_.below(keys.size())];
+    made.type = static_cast<LockType>(moves_.below(6));
+    made.id = {{1, 2}, 1 + moves_.below(3)};
+    made.lease = 30s;
+    made.queue_wait = moves_.below(2) * 1000ms;
+    made.permits = {.taken = 1, .total = 2};
+    made.sent = clock_.now();
+    made.info = &made.found;
+    made.names = &made.listed;
+    if (made.verb == Verb::list && moves_.below(2) == 0) {
+      made.part = &made.page;
+      made.page.awaited = moves_.below(2) == 0;
+    }
+    return made;
+  }
+
+  /// What a DrivenBackend does, until neither side has anything to do.
+  void settle() {
+    for (int rounds = 0; rounds < 64; ++rounds) {
+      const bool served = server_.work(0);
+      try {
+        client_.advance(clock_.now());
+      } catch (const std::bad_alloc&) {
+        start_over();
+      }
+      client_.descriptors().forget_events();
+      if (!deliver() && !served && !is_readable()) return;
+    }
+  }
+  void start_over() {
+    client_.start_over(clock_.now());
+    client_.outbox().lose_all();
+  }
+  [[nodiscard]] bool is_readable() {
+    pollfd events{.fd = client_.descriptors().descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&events, 1, 0) == 1;
+  }
+  bool deliver() {
+    std::array<latchkey::detail::stores::Delivery, 8> some;
+    const std::size_t count = client_.outbox().take(some);
+    for (std::size_t each = 0; each < count; ++each) some[each].hand_over();
+    return count > 0;
+  }
+
+  Moves& moves_;
+  latchkey::testing::ManualClock clock_;
+  Ends sink_;
+  std::deque<Asked> asked_;
+  Server script_;
+  FakeMysqlServer server_;
+  MysqlClient client_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Moves moves(data, size);
+  Play play(moves, moves.below(3) == 0);
+  while (!moves.over()) play.move();
+  play.end();
+  return 0;
+}
