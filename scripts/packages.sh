@@ -2,7 +2,7 @@
 # Makes the packages of latchkey and tries them as a new user would.
 #
 #   scripts/packages.sh deb      .deb packages in build/packages/packages; lintian must be silent
-#   scripts/packages.sh root     a clean Debian 12 in build/clean_root.tar.gz, by debootstrap; as root
+#   scripts/packages.sh root     a clean Debian 12 in build/roots/bookworm.tar.gz; as root
 #   scripts/packages.sh routes [route]...   in copies of the clean root, from nothing to a running
 #                                program: add_subdirectory fetch_content find_package pkg_config conan
 #                                deb; prints the minutes and the commands of each; as root
@@ -14,17 +14,37 @@ cd "$root"
 work=$root/build/packages
 deps=${LATCHKEY_DEPS:-$root/build/deps}
 mkdir -p build
+. scripts/roots.sh
 
 say() { printf 'packages: %s\n' "$*"; }
 skip() { say "$* The step is left out."; exit 0; }
 fail() { say "$*"; exit 1; }
 quietly() { local log=$1; shift; "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }; }
 
+# What Debian's dpkg-buildflags calls hardening=+all, with the stronger checks of buffers that GCC 12 has.
+hardening=(-fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
+           -Wformat -Werror=format-security)
+case $(uname -m) in
+  x86_64) hardening+=(-fcf-protection) ;;
+  aarch64) hardening+=(-mbranch-protection=standard) ;;
+esac
+
+# hardened <program or library>: its symbols are bound when it is loaded, and are read-only then.
+hardened() {
+  readelf -d "$1" | grep 'FLAGS.*NOW' >/dev/null && readelf -lW "$1" | grep GNU_RELRO >/dev/null
+}
+
 make_deb() {
   quietly build/packages.log cmake -G Ninja -S . -B "$work" -DCMAKE_BUILD_TYPE=Release \
+    "-DCMAKE_CXX_FLAGS=${hardening[*]}" -DCMAKE_EXE_LINKER_FLAGS=-Wl,-z,relro,-z,now \
+    -DCMAKE_SHARED_LINKER_FLAGS=-Wl,-z,relro,-z,now \
     -DCMAKE_INSTALL_PREFIX=/usr -DLATCHKEY_PACKAGES=ON -DLATCHKEY_SHARED=ON -DLATCHKEY_UNITY=ON \
     -DLATCHKEY_TESTS=OFF -DLATCHKEY_EXAMPLES=OFF
   cmake --build "$work" -- --quiet
+  local file
+  for file in "$work/latchkey" "$work"/liblatchkey.so; do
+    hardened "$file" || fail "$file was not linked with -z relro -z now"
+  done
   rm -rf "$work/packages"
   (cd "$work" && quietly "$work/cpack.log" cpack)
   command -v lintian >/dev/null || fail "There is no lintian: make deps installs it."
@@ -33,36 +53,18 @@ make_deb() {
   say "$(find "$work/packages" -maxdepth 1 -name '*.deb' | wc -l) packages, nothing for lintian to say"
 }
 
-make_root() {
+clean_root() {
   [[ $(id -u) == 0 ]] || skip "debootstrap needs root."
-  command -v debootstrap >/dev/null || fail "There is no debootstrap: make deps installs it."
-  [[ -e build/clean_root.tar.gz ]] && return
-  rm -rf build/clean_root
-  quietly build/debootstrap.log debootstrap --variant=minbase --include=ca-certificates \
-    bookworm build/clean_root
-  tar -C build/clean_root -czf build/clean_root.tar.new .
-  mv build/clean_root.tar.new build/clean_root.tar.gz
-  rm -rf build/clean_root
+  make_root bookworm
 }
 
-# In a copy of the clean root with the sources in /latchkey. It reaches the network as this machine
-# does: by the same name servers and proxies, with the same certificate authorities.
+# In a copy of the clean root with the sources in /latchkey.
 try_route() {
   local route=$1 clean=$root/build/clean_$1 status=0
-  rm -rf "$clean"
-  mkdir "$clean"
-  tar -C "$clean" -xzf build/clean_root.tar.gz
-  cp /etc/resolv.conf "$clean/etc/resolv.conf"
-  cp /etc/apt/sources.list "$clean/etc/apt/" 2>/dev/null || true
-  cp /etc/ssl/certs/ca-certificates.crt "$clean/etc/ssl/certs/"
-  mkdir "$clean/latchkey"
-  git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$clean/latchkey"
+  copy_root bookworm "$clean"
   if [[ $route == deb ]]; then cp "$work"/packages/*.deb "$clean/latchkey"; fi
-  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-    PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
-    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-    chroot "$clean" /latchkey/scripts/try_route.sh "$route" >"build/route_$route.log" 2>&1 || status=$?
-  rm -rf "$clean"
+  in_root "$clean" /latchkey/scripts/try_route.sh "$route" >"build/route_$route.log" 2>&1 || status=$?
+  remove_root "$clean"
   ((status == 0)) || { tail -n 40 "build/route_$route.log"; say "the route $route failed"; return 1; }
   say "$route works"
 }
@@ -131,11 +133,11 @@ compare_abi() {
 
 case ${1:-} in
   deb) make_deb ;;
-  root) make_root ;;
+  root) clean_root ;;
   routes)
     shift
     (($#)) || set -- add_subdirectory fetch_content find_package pkg_config conan deb
-    make_root
+    clean_root
     [[ " $* " != *" deb "* || -d $work/packages ]] || make_deb
     for route in "$@"; do try_route "$route"; done
     table_of_routes "$@"
