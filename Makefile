@@ -20,6 +20,9 @@
 #   make messages  what clang says about programs that must not compile
 #   make docs      the documentation site: build/docs/html/index.html
 #   make format    reformat the sources        make tidy  static analysis
+#   make newer-compiler  what a newer compiler and standard library than this system's say
+#   make lanes     builds and tests on Debian 12, 13 and testing with their compilers, as root;
+#                  LANES="trixie-gcc flags" runs these only
 #   make packages  .deb packages, tried in a clean Debian; as root     make conan  the Conan package
 #   make routes    every way to take latchkey, in a clean Debian, with a stopwatch; as root
 #   make abi       the ABI of the shared library beside that of the last tag
@@ -29,7 +32,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: proofs nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan tsan messages fuzz interop install packages conan routes abi deps docs clean
+.PHONY: format format-check tidy asan tsan messages fuzz interop install packages newer-compiler lanes conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -192,6 +195,18 @@ tidy:
 	@scripts/deps.sh clang
 	@mkdir -p build && $(call configure,tidy)
 	@scripts/tidy.sh build/tidy
+
+newer-compiler:
+	@scripts/deps.sh clang
+	@scripts/deps.sh libstdcxx
+	@mkdir -p build && $(call configure,tidy)
+	@scripts/newer_compiler.sh build/tidy
+
+# The lanes that `make lanes` runs; by default all of them.
+LANES ?=
+lanes:
+	@scripts/deps.sh packages
+	@scripts/lanes.sh $(LANES)
 
 install:
 	@scripts/deps.sh build

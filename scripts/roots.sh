@@ -36,6 +36,8 @@ copy_root() {
   tar -C "$folder" -xzf "$roots/$suite.tar.gz"
   cp /etc/resolv.conf "$folder/etc/resolv.conf"
   cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
+  apt-config dump | grep '^Acquire::' | grep -viE 'insecure|weak|downgrade' \
+    >"$folder/etc/apt/apt.conf.d/99this-machine" || true
   # The package list of this machine serves for its own suite only.
   if [[ $suite == "$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")" ]]; then
     cp /etc/apt/sources.list "$folder/etc/apt/" 2>/dev/null || true
