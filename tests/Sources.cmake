@@ -12,6 +12,7 @@ set(latchkey_tests_sources
   unit/aspect/tracing_test.cpp
   unit/backend/capabilities_test.cpp
   unit/backend/file_contract_test.cpp
+  unit/backend/made_of_files_test.cpp
   unit/backend/reconnect_policy_test.cpp
   unit/backend/registry_test.cpp
   unit/backend/simple_backend_test.cpp

@@ -18,7 +18,8 @@ EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       link_(uri, descriptors_, clock_, options.command_timeout, [this](bool up) { on_link(up); }),
       sessions_(link_, clock_, uri.session, [this](Session& lost) { on_session_lost(lost); }),
-      context_{link_, sessions_, outbox_, clock_, uri.prefix},
+      watches_(link_, clock_),
+      context_{link_, sessions_, watches_, outbox_, clock_, uri.prefix},
       administration_(context_) {}
 
 Capabilities EtcdClient::capabilities() const noexcept {
@@ -74,6 +75,7 @@ void EtcdClient::advance(Clock::time_point now) {
   link_.advance(now);
   now = clock_.now();
   sessions_.advance(now);
+  watches_.advance(now);
   expire_places(now);
   give_up_parked(now);
   if (link_.is_up()) link_.flush();
@@ -108,6 +110,7 @@ void EtcdClient::on_link(bool up) {
   if (up) {
     for (auto& [name, queue] : queues_) queue->restore_timers();
     sessions_.on_link_up();
+    watches_.on_link_up();
   }
   for (auto& [name, queue] : queues_) queue->on_link(up);
   const ConnectionFailure* const failure = link_.failure();
@@ -127,7 +130,7 @@ void EtcdClient::drop_idle() {
 }
 
 Clock::time_point EtcdClient::due() const noexcept {
-  Clock::time_point first = std::min(link_.due(), sessions_.due());
+  Clock::time_point first = std::min({link_.due(), sessions_.due(), watches_.due()});
   if (!context_.timers.empty()) first = std::min(first, context_.timers.begin()->first);
   if (!link_.is_up()) {
     for (const Parked& one : parked_) first = std::min(first, link_.gives_up_at(one.submitted));
@@ -139,6 +142,7 @@ Clock::time_point EtcdClient::due() const noexcept {
 void EtcdClient::start_over(Clock::time_point now) noexcept {
   link_.start_over(now);
   sessions_.start_over();
+  watches_.forget();
   for (auto& [name, queue] : queues_) queue->start_over(now);
   context_.idle.clear();
   std::erase_if(queues_, [](const auto& each) { return each.second->idle(); });
@@ -147,6 +151,7 @@ void EtcdClient::start_over(Clock::time_point now) noexcept {
 
 void EtcdClient::abandon() noexcept {
   link_.abandon();
+  watches_.forget();
   for (auto& [name, queue] : queues_) queue->forget();
   queues_.clear();
   parked_.clear();

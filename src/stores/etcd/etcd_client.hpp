@@ -15,6 +15,7 @@
 #include "stores/etcd/recipe/administration.hpp"
 #include "stores/etcd/recipe/lock_queue.hpp"
 #include "stores/etcd/sessions.hpp"
+#include "stores/etcd/watches.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
@@ -34,7 +35,9 @@ class EtcdClient final : public stores::StoreClient {
   void advance(Clock::time_point now) override;
   void start_over(Clock::time_point now) noexcept override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
-  [[nodiscard]] bool awaits_events() const noexcept override { return link_.awaits_events(); }
+  [[nodiscard]] bool awaits_events() const noexcept override {
+    return watches_.any() || !link_.is_up();
+  }
   void abandon() noexcept override;
 
  private:
@@ -57,6 +60,7 @@ class EtcdClient final : public stores::StoreClient {
   Clock& clock_;
   mutable EtcdLink link_;
   Sessions sessions_;
+  Watches watches_;
   RecipeContext context_;
   Administration administration_;
   std::unordered_map<std::string, std::unique_ptr<LockQueue>> queues_;

@@ -172,14 +172,6 @@ CallId EtcdLink::call(Method method, std::string message, OnEnd on_end) {
                          });
 }
 
-CallId EtcdLink::watch(std::string message, OnMessage on_message, OnEnd on_end) {
-  return transport_.open_stream(Method::watch, std::move(message), std::move(on_message),
-                                [this, on_end = std::move(on_end)](CallEnd&& end) {
-                                  if (end.status == GrpcStatus::no_answer) answered(end);
-                                  on_end(std::move(end));
-                                });
-}
-
 void EtcdLink::advance(Clock::time_point now) {
   if (state_ == State::down && now >= policy_.next_attempt_at()) connect();
   transport_.advance();

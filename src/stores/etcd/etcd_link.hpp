@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <latchkey/clock.hpp>
 
@@ -16,7 +18,8 @@ namespace latchkey::inline v1::detail::etcd {
 
 /// One connection, to one endpoint at a time. A call without an answer within the timeout, or a
 /// call that breaks, ends the connection: all calls under way end with no answer, and the next
-/// endpoint is tried.
+/// endpoint is tried. A server that is leaving gets no more calls, and its last answer ends the
+/// connection.
 ///
 /// | state      | left when                                                     | for         |
 /// |------------|---------------------------------------------------------------|-------------|
@@ -32,10 +35,11 @@ class EtcdLink {
   EtcdLink(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock,
            std::chrono::milliseconds timeout, std::function<void(bool up)> on_change);
 
-  /// Not while a callback has seen that it has ended: what is sent then would have no answer.
-  [[nodiscard]] bool is_up() const noexcept { return state_ == State::up && !failed_; }
-  /// A watch is under way, or there is no connection.
-  [[nodiscard]] bool awaits_events() const noexcept { return !is_up() || transport_.has_streams(); }
+  /// Not while a callback has seen that it has ended, or is about to: what is sent then would have
+  /// no answer.
+  [[nodiscard]] bool is_up() const noexcept {
+    return state_ == State::up && !failed_ && !transport_.is_leaving();
+  }
   /// Why it is down; null: no attempt has failed since it was up.
   [[nodiscard]] const ConnectionFailure* failure() const noexcept { return policy_.last_failure(); }
   /// When a request that was submitted at `submitted` gives up waiting for the link.
@@ -48,7 +52,12 @@ class EtcdLink {
   /// While the link is up. `on_end` gets no answer for what broke the link, too, and may start no
   /// call then.
   CallId call(Method method, std::string message, OnEnd on_end);
-  CallId watch(std::string message, OnMessage on_message, OnEnd on_end);
+  /// A stream of watches. Its end says nothing about the connection: proxies end streams on which
+  /// nothing happens.
+  CallId open_watches(OnMessage on_message, OnEnd on_end) {
+    return transport_.open_stream(Method::watch, std::move(on_message), std::move(on_end));
+  }
+  void send(CallId stream, std::string_view message) { transport_.send(stream, message); }
   void cancel(CallId id) noexcept { transport_.cancel(id); }
 
   void advance(Clock::time_point now);

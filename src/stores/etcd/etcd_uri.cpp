@@ -30,6 +30,13 @@ std::chrono::seconds parse_session(const std::string& text) {
   return length;
 }
 
+/// Empty, or with one '/' at the end.
+std::string as_folder(std::string prefix) {
+  while (prefix.ends_with('/')) prefix.pop_back();
+  if (!prefix.empty()) prefix += '/';
+  return prefix;
+}
+
 void read_option(EtcdUri& uri, const UriOption& option) {
   const std::string value = syntax.decoded(option.value, "option");
   if (option.name == "session") {
@@ -58,7 +65,7 @@ EtcdUri EtcdUri::parse(std::string_view text) {
   if (!uri.password.empty() && uri.user.empty()) {
     throw std::invalid_argument("missing user in the etcd URI; example: etcd://user:password@host");
   }
-  if (parts.path.size() > 1) uri.prefix = syntax.decoded(parts.path.substr(1), "prefix") + '/';
+  if (parts.path.size() > 1) uri.prefix = as_folder(syntax.decoded(parts.path.substr(1), "prefix"));
   if (parts.has_options) {
     for (const UriOption& option : syntax.options(parts.options)) read_option(uri, option);
   }

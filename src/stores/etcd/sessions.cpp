@@ -50,11 +50,15 @@ void Sessions::grant() {
 void Sessions::on_granted(CallEnd&& end, Clock::time_point sent) {
   granting_ = false;
   std::vector<Claim> claims = std::exchange(claims_, {});
+  const LeaseReply lease = decode_lease(end.reply);
+  if (end.ok() && lease.id == 0) {  // a key without a lease would stay for ever
+    end.status = GrpcStatus::no_answer;
+    end.text = "malformed reply to LeaseGrant";
+  }
   if (!end.ok()) {
     for (Claim& claim : claims) claim.on_session(nullptr, CallEnd(end));
     return;
   }
-  const LeaseReply lease = decode_lease(end.reply);
   Session made;
   made.lease = lease.id;
   made.hex = hex_of(lease.id);

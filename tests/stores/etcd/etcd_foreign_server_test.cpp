@@ -101,5 +101,17 @@ TEST(EtcdForeignServer, AnHttp2ServerWithoutGrpcIsNamed) {
   EXPECT_NE(why.find("HTTP status 404"), std::string::npos) << why;
 }
 
+TEST(EtcdForeignServer, AReplyWithoutEndIsRefused) {
+  const ScriptedServer endless([](std::string& received, std::string& to_send) {
+    if (!has_called(received)) return;
+    received.clear();
+    to_send = frame(settings, 0, 0, {}) +
+              frame(headers, end_headers, 1, '\x88' + header("content-type", "application/grpc")) +
+              frame(data, 0, 1, std::string("\0\xFF\xFF\xFF\xFF", 5));
+  });
+  const std::string why = etcd_refusal("etcd://" + endless.address());
+  EXPECT_NE(why.find("a reply of more than 256 MiB"), std::string::npos) << why;
+}
+
 }  // namespace
 }  // namespace latchkey::tests

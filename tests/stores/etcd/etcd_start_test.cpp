@@ -47,6 +47,20 @@ TEST(EtcdUri, DescribesItselfWithoutThePassword) {
   EXPECT_EQ(uri.session, 2min);
 }
 
+// `etcd://host/locks` and `etcd://host/locks/` were different places, with a holder each.
+TEST(EtcdUri, ASlashAtTheEndOfThePrefixChangesNothing) {
+  for (const std::string path : {"/locks", "/locks/", "/locks//", "/locks%2F"}) {
+    const auto uri = detail::etcd::EtcdUri::parse("etcd://host" + path + "?session=5s");
+    EXPECT_EQ(uri.prefix, "locks/") << path;
+    EXPECT_EQ(uri.describe(), "etcd://host:2379/locks") << path;
+  }
+  EXPECT_EQ(detail::etcd::EtcdUri::parse("etcd://host//locks/").prefix, "/locks/")
+      << "keys of etcd may begin with a slash";
+  for (const std::string path : {"", "/", "//"}) {
+    EXPECT_EQ(detail::etcd::EtcdUri::parse("etcd://host" + path).prefix, "") << path;
+  }
+}
+
 TEST(EtcdStart, SchemesAreRegisteredOnce) {
   register_etcd();
   register_etcd();

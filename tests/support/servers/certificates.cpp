@@ -2,6 +2,7 @@
 #include "support/servers/certificates.hpp"
 
 #include <fstream>
+#include <utility>
 
 #include "support/process.hpp"
 
@@ -42,7 +43,8 @@ class Maker {
 
 }  // namespace
 
-Certificates::Certificates(const std::filesystem::path& folder, const std::string& server_names) {
+Certificates::Certificates(const std::filesystem::path& folder, const std::string& server_names)
+    : folder_(folder), server_names_(server_names) {
   const Maker maker(folder);
   maker.authority("authority");
   maker.authority("other");
@@ -54,6 +56,19 @@ Certificates::Certificates(const std::filesystem::path& folder, const std::strin
   server_key = maker.file("server.key");
   client = maker.file("client.pem");
   client_key = maker.file("client.key");
+}
+
+void Certificates::renew() const {
+  const std::filesystem::path folder = folder_ / "renewed";
+  std::filesystem::create_directory(folder);
+  const Certificates made(folder, server_names_);
+  for (const auto& [from, to] : {std::pair{&made.authority, &authority},
+                                 {&made.server, &server},
+                                 {&made.server_key, &server_key},
+                                 {&made.client, &client},
+                                 {&made.client_key, &client_key}}) {
+    std::filesystem::rename(*from, *to);
+  }
 }
 
 }  // namespace latchkey::tests

@@ -14,9 +14,17 @@ class Certificates {
   /// std::runtime_error if openssl(1) is missing or fails.
   Certificates(const std::filesystem::path& folder, const std::string& server_names);
 
+  /// Puts other certificates, of another authority, where these are, as who renews them does: each
+  /// file is replaced in one step.
+  void renew() const;
+
   std::string authority, other_authority;
   std::string server, server_key;
   std::string client, client_key;
+
+ private:
+  std::filesystem::path folder_;
+  std::string server_names_;
 };
 
 }  // namespace latchkey::tests

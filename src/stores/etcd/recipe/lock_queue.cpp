@@ -141,41 +141,9 @@ void LockQueue::on_expired(const HoldId& id) {
   } else if (id == HoldId{}) {
     retry_timer_ = context_.timers.end();
     if (has_stale_marker()) push(Task::unmark, {});
-    if (context_.link.is_up()) resume_releases();
+    if (context_.link.is_up()) resume_watches();
   }
   run();
-}
-
-// The watch begins now: etcd serves one that begins in the past only every 100 ms. If something was
-// written since `revision`, at which the predecessor was seen, the queue is looked at once more.
-void LockQueue::watch_predecessor(Place& place, const std::string& key, std::int64_t revision) {
-  if (place.watch != 0 && place.watched == key) return;
-  stop_watching(place);
-  place.first = false;
-  place.watched = key;
-  const HoldId id = place.id;
-  place.watch = context_.link.watch(
-      encode_watch(key, {}, 0),
-      [this, id, revision](std::string_view message) {
-        Place* const waiting = find(id);
-        const WatchReply reply = decode_watch(message);
-        const bool missed = reply.created && reply.revision != revision;
-        const bool ended = !reply.deleted.empty() || reply.cancelled;
-        if (waiting == nullptr || !(missed || ended)) return;
-        if (ended) {
-          stop_watching(*waiting);
-          waiting->first = true;
-        }
-        push(Task::promote, id);
-        run();
-      },
-      [this, id](CallEnd&&) {
-        if (Place* const waiting = find(id)) waiting->watch = 0;
-      });
-}
-
-void LockQueue::stop_watching(Place& place) noexcept {
-  if (place.watch != 0) context_.link.cancel(std::exchange(place.watch, 0));
 }
 
 void LockQueue::transact(Place& place, std::string transaction, Clock::time_point until,
@@ -238,11 +206,10 @@ void LockQueue::on_link(bool up) {
     return;
   }
   for (const Place& place : places_) {
-    if (place.stage == Stage::waiting) push(Task::promote, place.id);
     const bool over = place.stage == Stage::over || place.ends <= context_.clock.now();
     if (over) push(Task::expire, place.id);
   }
-  resume_releases();
+  resume_watches();
   if (has_stale_marker()) push(Task::unmark, {});
   run();
 }

@@ -14,6 +14,7 @@
 #include "stores/driver/outbox.hpp"
 #include "stores/etcd/recipe/place.hpp"
 #include "stores/etcd/sessions.hpp"
+#include "stores/etcd/watches.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
@@ -21,6 +22,7 @@ namespace latchkey::inline v1::detail::etcd {
 struct RecipeContext {
   EtcdLink& link;
   Sessions& sessions;
+  Watches& watches;
   stores::Outbox& outbox;
   Clock& clock;
   const std::string prefix;
@@ -99,13 +101,11 @@ class LockQueue {
   // --- notifications ---
   void subscribe();
   void unsubscribe();
-  void watch_releases(std::int64_t revision, bool completes);
-  void resume_releases() {
-    const bool is_due = has_subscription(Subscription::To::releases) && releases_watch_ == 0;
-    if (is_due) watch_releases(releases_seen_, false);
-  }
+  void watch_releases(std::int64_t begin, bool completes);
+  void on_releases(const WatchReply& reply, bool completes);
+  void resume_watches();
   void stop_watching_releases() noexcept {
-    if (releases_watch_ != 0) context_.link.cancel(std::exchange(releases_watch_, 0));
+    if (releases_watch_ != 0) context_.watches.cancel(std::exchange(releases_watch_, 0));
   }
   void fail_subscription(const CallEnd& end);
   [[nodiscard]] static Subscription::To subscribes_to(const Request& request) noexcept;
@@ -148,8 +148,8 @@ class LockQueue {
     Then then;
   } pending_;
   std::vector<Subscription> subscriptions_;
-  CallId releases_watch_ = 0;
-  std::int64_t releases_seen_ = 0;
+  Watches::Id releases_watch_ = 0;
+  bool watches_releases_ = false;  ///< etcd has confirmed that watch once
   /// The key that shows others that this process waits for releases. It may be there until its
   /// deletion was answered, or its session has ended; empty: it is not there.
   std::string marker_;

@@ -199,7 +199,7 @@ void LockQueue::mark(std::string marker, std::int64_t lease) {
   const bool fresh = marker_.empty();
   marker_ = std::move(marker);
   context_.link.call(Method::put, encode_put(marker_, {}, lease), [this, fresh](CallEnd&& end) {
-    if (end.ok()) return watch_releases(decode_transaction(end.reply).revision, true);
+    if (end.ok()) return watch_releases(decode_transaction(end.reply).revision + 1, true);
     const Outcome outcome = outcome_of(end, marker_);
     const bool settled = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
     if (!settled) context_.sessions.retire_of(marker_);
@@ -214,41 +214,6 @@ void LockQueue::fail_subscription(const CallEnd& end) {
                 [](const auto& one) { return one.to == Subscription::To::releases; });
   if (has_stale_marker()) push(Task::unmark, {});
   done(outcome_of(end, directory_));
-}
-
-// From the revision after this one on. etcd ends a watch that begins with a revision that it has
-// compacted away. Whoever waits looks at the queue then, and the next watch begins when it is made.
-void LockQueue::watch_releases(std::int64_t revision, bool completes) {
-  using To = Subscription::To;
-  constexpr std::int64_t made_now = 0;
-  stop_watching_releases();
-  releases_seen_ = revision;
-  releases_watch_ = context_.link.watch(
-      encode_watch(directory_, directory_end_, revision + 1),
-      [this, completes](std::string_view message) {
-        const WatchReply reply = decode_watch(message);
-        releases_seen_ = std::max(releases_seen_, reply.revision);
-        if (!reply.deleted.empty() || reply.cancelled) {
-          for (const Subscription& one : subscriptions_) {
-            if (one.to != To::releases) continue;
-            context_.outbox.notify(*one.sink, Notification::Kind::released, name_);
-          }
-        }
-        if (reply.cancelled) {
-          stop_watching_releases();
-          releases_seen_ = made_now - 1;
-          try_again_later();
-        }
-        if (reply.created && completes) done(Outcome::Kind::granted);
-      },
-      [this, completes](CallEnd&& end) {
-        releases_watch_ = 0;
-        try_again_later();
-        if (completes && busy_ && current_.request != nullptr &&
-            current_.request->verb == Verb::subscribe) {
-          fail_subscription(end);
-        }
-      });
 }
 
 void LockQueue::unsubscribe() {

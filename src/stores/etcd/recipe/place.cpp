@@ -2,9 +2,25 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/recipe/place.hpp"
 
+#include <string>
+#include <string_view>
+
 #include "core/in_quotes.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
+namespace {
+
+bool says(const std::string& text, std::string_view words) noexcept {
+  return text.find(words) != std::string::npos;
+}
+
+/// Exhausted for good: etcd has no space until an administrator gives it some, and a message stays
+/// as long as it is. Everything else passes, such as a burst of requests.
+bool is_exhausted_for_good(const std::string& text) noexcept {
+  return says(text, "space exceeded") || says(text, "larger than max");
+}
+
+}  // namespace
 
 HolderName holder_of(const KeyValue& key) {
   const std::string id = key.value.substr(0, key.value.find(' '));
@@ -16,11 +32,9 @@ Outcome outcome_of(const CallEnd& end, std::string_view key) {
   Outcome outcome;
   outcome.kind = Outcome::Kind::refused;
   outcome.reason = end.text;
+  outcome.never_ran = !end.sent;
   switch (end.status) {
-    case GrpcStatus::no_answer:
-      outcome.kind = Outcome::Kind::unknown;
-      outcome.never_ran = !end.sent;
-      break;
+    case GrpcStatus::no_answer: outcome.kind = Outcome::Kind::unknown; break;
     case GrpcStatus::unauthenticated:
       outcome.kind = Outcome::Kind::unknown;
       outcome.never_ran = true;
@@ -30,7 +44,13 @@ Outcome outcome_of(const CallEnd& end, std::string_view key) {
                        ": grant the user's role readwrite on the keys with that prefix";
       break;
     case GrpcStatus::resource_exhausted:
-      outcome.reason = "etcd accepts no writes: " + end.text;
+      if (is_exhausted_for_good(end.text)) {
+        outcome.reason = "etcd accepts no writes: " + end.text;
+        break;
+      }
+      outcome.kind = Outcome::Kind::unknown;
+      // etcd itself says this before it does anything; a proxy may say it later.
+      if (end.text == "too many requests") outcome.never_ran = true;
       break;
     case GrpcStatus::invalid_argument:
     case GrpcStatus::failed_precondition:

@@ -12,6 +12,7 @@
 #include <latchkey/backend.hpp>
 
 #include "stores/etcd/sessions.hpp"
+#include "stores/etcd/watches.hpp"
 #include "stores/etcd/wire/messages.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
@@ -49,7 +50,7 @@ struct Place {
   std::int64_t revision = 0;  ///< its create revision; 0: not known
   std::uint32_t tokens = 1;
   std::chrono::milliseconds lease{};
-  CallId watch = 0;       ///< for the deletion of its predecessor
+  Watches::Id watch = 0;  ///< for the deletion of its predecessor
   std::string watched{};  ///< the key of that predecessor
   bool first = false;     ///< its predecessor is gone, and it was not granted yet
   Clock::time_point ends = Clock::never();

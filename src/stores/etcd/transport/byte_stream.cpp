@@ -144,10 +144,13 @@ void ByteStream::advance(std::string& received) {
   if (state_ == State::open || state_ == State::shaking_hands) receive(received);
 }
 
-// A read that does not fill the buffer has emptied the socket.
+// A read that does not fill the buffer has emptied the socket. What is left of more than a MiB is
+// read next time: the socket stays readable.
 void ByteStream::receive(std::string& received) {
+  constexpr int most_reads = 64;
   std::array<char, 16'384> part;  // NOLINT(*-member-init): recv fills it
-  for (ssize_t size = sizeof part; size == sizeof part;) {
+  int reads = 0;
+  for (ssize_t size = sizeof part; size == sizeof part && reads < most_reads; ++reads) {
     size = ::recv(socket_.get(), part.data(), part.size(), 0);
     if (size < 0) {
       if (!would_block(errno)) fail("the connection broke: " + text_of(errno));
@@ -193,7 +196,8 @@ void ByteStream::write_out() {
 // A server without TLS closes the connection, or resets it, when it reads the first bytes.
 void ByteStream::fail(std::string why, bool nothing_listens) {
   if (state_ == State::shaking_hands && filter_->failure().empty()) {
-    why = "no TLS with this server: " + why + " (etcd: is without TLS, etcds: with it)";
+    why = "no TLS with this server: " + why +
+          (context_->has_worked() ? "" : " (etcd: is without TLS, etcds: with it)");
   }
   close();
   state_ = State::broken;

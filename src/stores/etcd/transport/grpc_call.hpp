@@ -53,7 +53,7 @@ struct CallEnd {
   GrpcStatus status = GrpcStatus::no_answer;
   std::string text{};  ///< why it failed, as a clause
   std::string reply{};
-  bool sent = true;              ///< false: no byte of it was sent
+  bool sent = true;              ///< false: it never reached etcd, and never will
   bool nothing_listens = false;  ///< the system refused the connection
 
   [[nodiscard]] bool ok() const noexcept { return status == GrpcStatus::ok; }

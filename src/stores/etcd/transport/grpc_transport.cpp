@@ -6,48 +6,16 @@
 #include <charconv>
 #include <chrono>
 
+#include "stores/etcd/transport/grpc_message.hpp"
+
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
-/// What stands before each message: whether it is compressed, and its length.
-constexpr std::size_t prefix_size = 5;
 /// When a ping is answered. gRPC servers send one with each call, to measure how much data the
 /// network carries, but not before the last one was answered: so they cost no packet per call.
 constexpr std::chrono::milliseconds ping_delay{50};
-
-std::string with_prefix(std::string_view message) {
-  std::string body(prefix_size, '\0');
-  for (std::size_t byte = 1; byte < prefix_size; ++byte) {
-    body[byte] = static_cast<char>(message.size() >> (8 * (prefix_size - 1 - byte)));
-  }
-  return body.append(message);
-}
-
-/// A message that has arrived as a whole leaves the buffer; false: there is none.
-bool take_message(std::string& received, std::string& message) {
-  if (received.size() < prefix_size) return false;
-  std::size_t length = 0;
-  for (std::size_t byte = 1; byte < prefix_size; ++byte) {
-    length = length << 8U | static_cast<unsigned char>(received[byte]);
-  }
-  if (received.size() < prefix_size + length) return false;
-  message.assign(received, prefix_size, length);
-  received.erase(0, prefix_size + length);
-  return true;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    unsigned value = 0;
-    const bool escaped =
-        text[at] == '%' && at + 2 < text.size() &&
-        std::from_chars(&text[at + 1], &text[at + 1] + 2, value, 16).ec == std::errc();
-    decoded += escaped ? static_cast<char>(value) : text[at];
-    if (escaped) at += 2;
-  }
-  return decoded;
-}
+/// The limit for what has arrived of all replies that are not complete, as for a reply of Redis.
+constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 
 void read_number(std::string_view text, int& number) noexcept {
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -61,6 +29,7 @@ GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, c
 void GrpcTransport::connect(const UriEndpoint& endpoint) {
   server_ = endpoint.text();
   failure_ = {};
+  has_received_ = too_large_ = false;
   ++connection_;
   Http2Events& events = *this;
   http2_ = std::make_unique<Http2Session>(events);
@@ -84,25 +53,27 @@ GrpcTransport::Call* GrpcTransport::find(CallId id) noexcept {
 void GrpcTransport::erase(StreamId stream) noexcept {
   const auto found = calls_.find(stream);
   if (found == calls_.end()) return;
-  if (found->second.on_message) --streams_;
+  buffered_ -= found->second.received.size();
   calls_.erase(found);
 }
 
 CallId GrpcTransport::call(Method method, std::string_view message, OnEnd on_end) {
-  const CallId id = start(method, message, nullptr, std::move(on_end));
+  const CallId id = start(method, with_prefix(message), nullptr, std::move(on_end));
   unary_.push_back(id);
   return id;
 }
 
-CallId GrpcTransport::open_stream(Method method, std::string_view message, OnMessage on_message,
-                                  OnEnd on_end) {
-  const CallId id = start(method, message, std::move(on_message), std::move(on_end));
-  ++streams_;
-  return id;
+CallId GrpcTransport::open_stream(Method method, OnMessage on_message, OnEnd on_end) {
+  return start(method, {}, std::move(on_message), std::move(on_end));
 }
 
-CallId GrpcTransport::start(Method method, std::string_view message, OnMessage on_message,
-                            OnEnd on_end) {
+void GrpcTransport::send(CallId stream, std::string_view message) {
+  if (find(stream) == nullptr) return;
+  http2_->append(static_cast<StreamId>(stream & 0xFFFF'FFFFU), with_prefix(message));
+}
+
+CallId GrpcTransport::start(Method method, std::string body, OnMessage on_message, OnEnd on_end) {
+  using BodyEnds = Http2Session::BodyEnds;
   Http2Session::Headers headers{{":method", "POST"},
                                 {":scheme", scheme_},
                                 {":path", method_paths[static_cast<std::size_t>(method)]},
@@ -110,7 +81,8 @@ CallId GrpcTransport::start(Method method, std::string_view message, OnMessage o
                                 {"content-type", "application/grpc"},
                                 {"te", "trailers"}};
   if (!token_.empty()) headers.emplace_back("token", token_);
-  const StreamId stream = http2_->request(headers, with_prefix(message));
+  const StreamId stream =
+      http2_->request(headers, std::move(body), on_message ? BodyEnds::never : BodyEnds::here);
   calls_.emplace(stream, Call{std::move(on_message), std::move(on_end), clock_.now()});
   unsent_.push_back(stream);
   return id_of(stream);
@@ -147,22 +119,37 @@ void GrpcTransport::advance() {
     http2_->answer_pings();
   }
   flush();
+  deliver();  // what a server that is leaving does not get
+  if (is_leaving() && oldest_call() == Clock::never()) break_off(http2_->leaving(), false);
 }
 
 void GrpcTransport::receive() {
-  const bool goes_on = http2_->receive(buffer_);
+  has_received_ = true;
+  const bool goes_on = http2_->receive(buffer_) && !too_large_;
+  has_served_ = has_served_ || http2_->is_greeted();
   if (http2_->has_pings()) pings_due_ = std::min(pings_due_, later(clock_.now(), ping_delay));
   if (goes_on) return;
-  const std::string why = why_broken(true);
+  const std::string why = too_large_
+                              ? "a reply of more than " + std::to_string(most_bytes >> 20U) + " MiB"
+                              : why_broken(true);
   deliver();
   break_off(why, false);
 }
 
+// A proxy whose server is away, and a server that expects TLS, end the connection without a word.
 std::string GrpcTransport::why_broken(bool was_open) const {
   const std::string& why = http2_->failure().empty() ? bytes_.failure().text : http2_->failure();
   if (http2_->is_greeted() || !was_open) return why;
-  return "the server speaks no gRPC, or only " +
-         std::string(scheme_ == "http" ? "with TLS (etcds://): " : "without TLS (etcd://): ") + why;
+  const bool is_plain = scheme_ == "http";
+  if (has_received_) {
+    return "the server speaks no gRPC, or only " +
+           std::string(is_plain ? "with TLS (etcds://): " : "without TLS (etcd://): ") + why;
+  }
+  return why + " before it answered; " +
+         (has_served_ ? "if it is a proxy, etcd does not answer it"
+          : is_plain  ? "it is a proxy that etcd does not answer, or speaks gRPC only with TLS "
+                        "(etcds://)"
+                      : "it is a proxy that etcd does not answer, or speaks no gRPC");
 }
 
 void GrpcTransport::on_header(StreamId stream, std::string_view name, std::string_view value) {
@@ -175,8 +162,10 @@ void GrpcTransport::on_header(StreamId stream, std::string_view name, std::strin
 
 void GrpcTransport::on_data(StreamId stream, std::string_view bytes) {
   Call* const call = find(stream);
-  if (call == nullptr) return;
+  if (call == nullptr || too_large_) return;
   call->received += bytes;
+  buffered_ += bytes.size();
+  too_large_ = buffered_ > most_bytes || size_of_message(call->received) > most_bytes;
   if (call->on_message) arrived_.push_back(stream);
 }
 
@@ -190,7 +179,9 @@ void GrpcTransport::deliver() {
   for (const auto& [stream, error] : std::exchange(closed_, {})) {
     Call* const call = find(stream);
     if (call == nullptr) continue;
+    buffered_ -= call->received.size();
     CallEnd end = end_of(*call, error);
+    call->received.clear();
     const OnEnd on_end = std::move(call->on_end);
     erase(stream);
     on_end(std::move(end));
@@ -201,16 +192,25 @@ void GrpcTransport::deliver_messages(StreamId stream) {
   std::string message;
   for (Call* call = find(stream); call != nullptr && take_message(call->received, message);
        call = find(stream)) {
+    buffered_ -= size_with_prefix(message);
     const OnMessage on_message = call->on_message;  // which may cancel its own call
     on_message(message);
   }
 }
 
+// Only REFUSED_STREAM says that the server has not begun with a call. A proxy answers with an error
+// of HTTP after etcd has run it, too.
 CallEnd GrpcTransport::end_of(Call& call, std::uint32_t error) {
   CallEnd end;
+  if (call.status < 0 && call.http_status == 0 && error == NGHTTP2_REFUSED_STREAM) {
+    end.status = GrpcStatus::unavailable;
+    end.sent = false;
+    end.text = "the server takes no more calls on this connection";
+    return end;
+  }
   if (call.status < 0) {
-    end.sent = call.http_status == 0 && error != NGHTTP2_REFUSED_STREAM;
-    end.text = call.http_status != 0 ? "the server does not answer as etcd does (HTTP status " +
+    end.text = call.http_status != 0 ? "the server, or a proxy in front of it, does not answer as "
+                                       "etcd does (HTTP status " +
                                            std::to_string(call.http_status) + ")"
                                      : "the server has ended the call: " +
                                            std::string(::nghttp2_http2_strerror(error));
@@ -242,7 +242,7 @@ void GrpcTransport::break_off(const std::string& why, bool nothing_listens) {
   unsent_.clear();
   arrived_.clear();
   closed_.clear();
-  streams_ = 0;
+  buffered_ = 0;
   pings_due_ = Clock::never();
   for (auto& [stream, call] : std::exchange(calls_, {})) {
     CallEnd end;
@@ -276,7 +276,7 @@ void GrpcTransport::forget_calls() noexcept {
   unsent_.clear();
   arrived_.clear();
   closed_.clear();
-  streams_ = 0;
+  buffered_ = 0;
   pings_due_ = Clock::never();
   failure_ = {};
 }

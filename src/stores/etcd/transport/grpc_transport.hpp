@@ -35,17 +35,24 @@ class GrpcTransport final : private Http2Events {
   void use_token(std::string token) { token_ = std::move(token); }
 
   CallId call(Method method, std::string_view message, OnEnd on_end);
-  /// Receives any number of messages.
-  CallId open_stream(Method method, std::string_view message, OnMessage on_message, OnEnd on_end);
+  /// Sends (by `send`) and receives any number of messages.
+  CallId open_stream(Method method, OnMessage on_message, OnEnd on_end);
+  /// One more message of a stream. Nothing if it has ended.
+  void send(CallId stream, std::string_view message);
   /// Its callbacks will not be called.
   void cancel(CallId id) noexcept;
 
   void advance();
   /// The calls that were started are sent, as far as the network takes them.
   void flush();
-  [[nodiscard]] Clock::time_point due() const noexcept { return pings_due_; }
-  /// A stream is under way.
-  [[nodiscard]] bool has_streams() const noexcept { return streams_ > 0; }
+  [[nodiscard]] Clock::time_point due() const noexcept {
+    return closed_.empty() ? pings_due_ : Clock::time_point{};
+  }
+  /// The server answers the calls that it has, and takes no more. The connection ends when the last
+  /// one that is not a stream has ended.
+  [[nodiscard]] bool is_leaving() const noexcept {
+    return http2_ != nullptr && http2_->is_leaving();
+  }
   /// When the oldest call that is not a stream was started; never: there is none.
   [[nodiscard]] Clock::time_point oldest_call() noexcept;
 
@@ -72,7 +79,7 @@ class GrpcTransport final : private Http2Events {
   void on_data(StreamId stream, std::string_view bytes) override;
   void on_closed(StreamId stream, std::uint32_t error) override;
 
-  CallId start(Method method, std::string_view message, OnMessage on_message, OnEnd on_end);
+  CallId start(Method method, std::string body, OnMessage on_message, OnEnd on_end);
   [[nodiscard]] Call* find(StreamId stream) noexcept;
   [[nodiscard]] Call* find(CallId id) noexcept;
   [[nodiscard]] CallId id_of(StreamId stream) const noexcept;
@@ -97,7 +104,10 @@ class GrpcTransport final : private Http2Events {
   std::vector<StreamId> arrived_;  ///< streams that have received something
   std::vector<std::pair<StreamId, std::uint32_t>> closed_;  ///< with their errors
   std::string buffer_;
-  std::size_t streams_ = 0;
+  std::size_t buffered_ = 0;  ///< bytes of messages that have not arrived as a whole
+  bool too_large_ = false;    ///< a reply is larger than any of etcd's
+  bool has_received_ = false;
+  bool has_served_ = false;       ///< gRPC was spoken on this or an earlier connection
   std::uint32_t connection_ = 0;  ///< counts the connections: a part of the ids of their calls
   Clock::time_point pings_due_ = Clock::never();
   ConnectionFailure failure_;  ///< with a text if the connection has ended

@@ -11,6 +11,8 @@ namespace {
 
 /// How much the server may send before this side confirms it: long lists need few round trips.
 constexpr std::int32_t window = 1 << 20;
+/// Pings that are kept for `answer_pings`. A gRPC server has one under way.
+constexpr std::size_t most_pings = 1'000;
 
 void require(int code) {
   if (code < 0) throw std::bad_alloc();
@@ -18,6 +20,12 @@ void require(int code) {
 
 std::string_view text_of(const std::uint8_t* bytes, std::size_t size) noexcept {
   return {reinterpret_cast<const char*>(bytes), size};
+}
+
+/// Of a GOAWAY.
+std::string reason_of(std::uint32_t error) {
+  if (error == NGHTTP2_NO_ERROR) return "the server is shutting down";
+  return std::string("the server ends the connection: ") + ::nghttp2_http2_strerror(error);
 }
 
 nghttp2_nv header(std::string_view name, std::string_view value) noexcept {
@@ -69,11 +77,11 @@ Http2Session::Http2Session(Http2Events& events) : events_(events) {
   throw std::bad_alloc();
 }
 
-StreamId Http2Session::request(const Headers& headers, std::string body) {
+StreamId Http2Session::request(const Headers& headers, std::string body, BodyEnds ends) {
   std::vector<nghttp2_nv> fields;
   fields.reserve(headers.size());
   for (const auto& [name, value] : headers) fields.push_back(header(name, value));
-  auto owned = std::make_unique<Body>(Body{std::move(body)});
+  auto owned = std::make_unique<Body>(Body{.bytes = std::move(body), .ends = ends});
   nghttp2_data_provider provider{};
   provider.source.ptr = owned.get();
   provider.read_callback = &Http2Session::read_body;
@@ -82,6 +90,16 @@ StreamId Http2Session::request(const Headers& headers, std::string body) {
   require(stream);
   bodies_.emplace(stream, std::move(owned));
   return stream;
+}
+
+void Http2Session::append(StreamId stream, std::string_view bytes) {
+  const auto found = bodies_.find(stream);
+  if (found == bodies_.end()) return;
+  Body& body = *found->second;
+  body.bytes.append(bytes);
+  if (!body.deferred) return;
+  if (::nghttp2_session_resume_data(session_, stream) == NGHTTP2_ERR_NOMEM) throw std::bad_alloc();
+  body.deferred = false;
 }
 
 void Http2Session::cancel(StreamId stream) noexcept {
@@ -96,10 +114,10 @@ bool Http2Session::receive(std::string_view bytes) {
   collect();
   if (used < 0) {
     failure_ = ::nghttp2_strerror(static_cast<int>(used));
-  } else if (leaving_) {
-    failure_ = "the server is shutting down";
+  } else if (pings_.size() >= most_pings) {
+    failure_ = "it sends pings without end";
   } else if (::nghttp2_session_want_read(session_) == 0) {
-    failure_ = "it broke the rules of HTTP/2";
+    failure_ = is_leaving() ? leaving_ : "it broke the rules of HTTP/2";
   }
   return failure_.empty();
 }
@@ -131,7 +149,15 @@ ssize_t Http2Session::read_body(nghttp2_session*, StreamId, std::uint8_t* to, st
   const std::size_t length = std::min(size, body.bytes.size() - body.sent);
   std::copy_n(body.bytes.data() + body.sent, length, reinterpret_cast<char*>(to));
   body.sent += length;
-  if (body.sent == body.bytes.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  if (body.sent < body.bytes.size()) return static_cast<ssize_t>(length);
+  if (body.ends == BodyEnds::here) {
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(length);
+  }
+  body.bytes.clear();
+  body.sent = 0;
+  body.deferred = length == 0;
+  if (body.deferred) return NGHTTP2_ERR_DEFERRED;
   return static_cast<ssize_t>(length);
 }
 
@@ -155,12 +181,22 @@ int Http2Session::frame_received(nghttp2_session*, const nghttp2_frame* frame,
                                  void* self) noexcept {
   auto& me = *static_cast<Http2Session*>(self);
   if (frame->hd.type == NGHTTP2_SETTINGS) me.greeted_ = true;
-  if (frame->hd.type == NGHTTP2_GOAWAY) me.leaving_ = true;
-  if (frame->hd.type != NGHTTP2_PING || (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) return 0;
   return guarded([&] {
+    me.end_with_the_answer(*frame);
+    if (frame->hd.type == NGHTTP2_GOAWAY) me.leaving_ = reason_of(frame->goaway.error_code);
+    if (frame->hd.type != NGHTTP2_PING || (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) return;
     Ping& ping = me.pings_.emplace_back();
     std::copy_n(frame->ping.opaque_data, ping.size(), ping.data());
   });
+}
+
+// In gRPC the end of the answer is the end of the call, also of one whose request goes on.
+void Http2Session::end_with_the_answer(const nghttp2_frame& frame) {
+  const bool carries = frame.hd.type == NGHTTP2_HEADERS || frame.hd.type == NGHTTP2_DATA;
+  if (!carries || (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
+  const auto found = bodies_.find(frame.hd.stream_id);
+  if (found == bodies_.end() || found->second->ends == BodyEnds::here) return;
+  cancel(frame.hd.stream_id);
 }
 
 int Http2Session::stream_closed(nghttp2_session*, StreamId stream, std::uint32_t error,

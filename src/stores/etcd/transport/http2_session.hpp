@@ -41,10 +41,16 @@ class Http2Session {
   Http2Session& operator=(const Http2Session&) = delete;
   ~Http2Session() { ::nghttp2_session_del(session_); }
 
-  /// A stream with this request, which ends with its body.
-  StreamId request(const Headers& headers, std::string body);
+  /// Whether the body of a request is complete, or `append` adds to it.
+  enum class BodyEnds : std::uint8_t { here, never };
+
+  /// A stream with this request. A server that is leaving does not get it: its stream is closed
+  /// with REFUSED_STREAM.
+  StreamId request(const Headers& headers, std::string body, BodyEnds ends);
+  /// More of the body of a request. Nothing if its stream has ended.
+  void append(StreamId stream, std::string_view bytes);
   void cancel(StreamId stream) noexcept;
-  /// False: the peer broke the protocol, or took its leave; see `failure`.
+  /// False: the peer broke the protocol; see `failure`.
   [[nodiscard]] bool receive(std::string_view bytes);
   [[nodiscard]] std::string take_output();
   /// Pings of the server that `answer_pings` has not answered yet.
@@ -53,15 +59,22 @@ class Http2Session {
 
   /// The server has sent its settings, so it speaks HTTP/2.
   [[nodiscard]] bool is_greeted() const noexcept { return greeted_; }
+  /// The server has sent GOAWAY: it answers the requests that it has, and takes no more.
+  [[nodiscard]] bool is_leaving() const noexcept { return !leaving_.empty(); }
+  /// Why it leaves: a clause.
+  [[nodiscard]] const std::string& leaving() const noexcept { return leaving_; }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
  private:
   void collect();
+  void end_with_the_answer(const nghttp2_frame& frame);
 
   using Ping = std::array<std::uint8_t, 8>;
   struct Body {
     std::string bytes;
     std::size_t sent = 0;
+    BodyEnds ends = BodyEnds::here;
+    bool deferred = false;  ///< the library asks for no more until it is told of some
   };
 
   static ssize_t read_body(nghttp2_session*, StreamId, std::uint8_t* to, std::size_t size,
@@ -79,9 +92,8 @@ class Http2Session {
   nghttp2_session* session_ = nullptr;
   std::unordered_map<StreamId, std::unique_ptr<Body>> bodies_;  ///< of the open streams
   std::vector<Ping> pings_;
-  std::string output_, failure_;
+  std::string output_, failure_, leaving_;
   bool greeted_ = false;
-  bool leaving_ = false;  ///< the server has sent GOAWAY
 };
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -10,6 +10,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -54,15 +55,11 @@ bool expects(SSL* session, const std::string& host) noexcept {
          SSL_set_tlsext_host_name(session, host.c_str()) == 1;
 }
 
-}  // namespace
-
-void TlsContext::Free::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
-void TlsFilter::Free::operator()(SSL* session) const noexcept { SSL_free(session); }
-
-TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_method())) {
-  if (context_ == nullptr) throw std::bad_alloc();
+std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsFiles& files) {
+  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(SSL_CTX_new(TLS_client_method()));
+  if (made == nullptr) throw std::bad_alloc();
   ERR_clear_error();
-  SSL_CTX* const context = context_.get();
+  SSL_CTX* const context = made.get();
   constexpr std::array<unsigned char, 3> http2{2, 'h', '2'};
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
@@ -74,17 +71,35 @@ TlsContext::TlsContext(const TlsFiles& files) : context_(SSL_CTX_new(TLS_client_
     require(SSL_CTX_load_verify_file(context, files.authority.c_str()) == 1, "cafile",
             files.authority);
   }
-  if (files.certificate.empty()) return;
+  if (files.certificate.empty()) return made;
   require(SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) == 1, "cert",
           files.certificate);
   const std::string& key = files.key.empty() ? files.certificate : files.key;
   const bool fits = SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) == 1 &&
                     SSL_CTX_check_private_key(context) == 1;
   require(fits, "key", key);
+  return made;
 }
 
-TlsFilter::TlsFilter(const TlsContext& context, std::string host)
-    : host_(std::move(host)), session_(SSL_new(&context.get())) {
+/// The file of the system's authorities, if the URI names none.
+std::string authority_file(const TlsFiles& files) {
+  if (!files.authority.empty()) return files.authority;
+  const char* const named = std::getenv(X509_get_default_cert_file_env());
+  return named != nullptr ? named : X509_get_default_cert_file();
+}
+
+}  // namespace
+
+void FreeTlsContext::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
+void TlsFilter::Free::operator()(SSL* session) const noexcept { SSL_free(session); }
+
+TlsContext::TlsContext(const TlsFiles& files)
+    : files_({authority_file(files), files.certificate, files.key},
+             [files] { return make_context(files); }) {}
+
+TlsFilter::TlsFilter(TlsContext& context, std::string host)
+    : context_(context), host_(std::move(host)), session_(SSL_new(&context.current())) {
+  if (!context.problem().empty()) problem_ = "; " + context.problem();
   SSL* const session = session_.get();
   if (session == nullptr) throw std::bad_alloc();
   BIO* const received = BIO_new(BIO_s_mem());
@@ -121,15 +136,27 @@ TlsFilter::State TlsFilter::shake_hands(std::string_view received, std::string& 
   const int done = SSL_do_handshake(session_.get());
   const int error = SSL_get_error(session_.get(), done);
   drain(to_send);
-  if (done == 1) return State::ready;
+  if (done == 1) {
+    context_.works();
+    return State::ready;
+  }
   if (error == SSL_ERROR_WANT_READ) return State::shaking_hands;
-  const long verified = SSL_get_verify_result(session_.get());
-  failure_ = verified != X509_V_OK
-                 ? "the certificate of " + in_quotes(host_) +
-                       " is not to be trusted: " + X509_verify_cert_error_string(verified)
-                 : "no TLS with this server: " + openssl_reason() +
-                       " (etcd: is without TLS, etcds: with it)";
+  failure_ = handshake_failure() + problem_;
   return State::broken;
+}
+
+// An alert comes from a server that speaks TLS.
+std::string TlsFilter::handshake_failure() const {
+  const long verified = SSL_get_verify_result(session_.get());
+  if (verified != X509_V_OK) {
+    return "the certificate of " + in_quotes(host_) +
+           " is not to be trusted: " + X509_verify_cert_error_string(verified);
+  }
+  if (ERR_GET_REASON(ERR_peek_last_error()) > SSL_AD_REASON_OFFSET) {
+    return "the server refuses the TLS handshake: " + openssl_reason();
+  }
+  return "no TLS with this server: " + openssl_reason() +
+         (context_.has_worked() ? "" : " (etcd: is without TLS, etcds: with it)");
 }
 
 TlsFilter::State TlsFilter::decrypt(std::string_view received, std::string& plain,
@@ -147,7 +174,7 @@ TlsFilter::State TlsFilter::decrypt(std::string_view received, std::string& plai
     drain(to_send);
     if (error == SSL_ERROR_WANT_READ) return State::ready;
     if (error == SSL_ERROR_ZERO_RETURN) return State::ended;
-    failure_ = "the TLS connection broke: " + openssl_reason();
+    failure_ = "the TLS connection broke: " + openssl_reason() + problem_;
     return State::broken;
   }
 }
@@ -158,7 +185,7 @@ TlsFilter::State TlsFilter::encrypt(std::string_view plain, std::string& to_send
   const bool done = plain.empty() || SSL_write(session_.get(), plain.data(), size) == size;
   drain(to_send);
   if (done) return State::ready;
-  failure_ = "the TLS connection broke: " + openssl_reason();
+  failure_ = "the TLS connection broke: " + openssl_reason() + problem_;
   return State::broken;
 }
 

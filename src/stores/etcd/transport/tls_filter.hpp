@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "backend/connection/made_of_files.hpp"
+
 // OpenSSL's names of its types. Only tls_filter.cpp includes its headers.
 struct ssl_ctx_st;  // NOLINT(readability-identifier-naming)
 struct ssl_st;      // NOLINT(readability-identifier-naming)
@@ -18,19 +20,27 @@ struct TlsFiles {
   std::string authority, certificate, key;  ///< empty: the system's, none, none
 };
 
-/// The certificates and keys of a URI, read once.
+struct FreeTlsContext {
+  void operator()(ssl_ctx_st* context) const noexcept;
+};
+
+/// The certificates and keys of a URI. Files that have changed are read again for the next
+/// connection.
 class TlsContext {
  public:
   /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason.
   explicit TlsContext(const TlsFiles& files);
 
-  [[nodiscard]] ssl_ctx_st& get() const noexcept { return *context_; }
+  /// Made of the files as they are now, or of earlier ones: see `problem`.
+  [[nodiscard]] ssl_ctx_st& current() { return *files_.current(); }
+  [[nodiscard]] const std::string& problem() const noexcept { return files_.problem(); }
+  /// A handshake with it was complete once.
+  [[nodiscard]] bool has_worked() const noexcept { return has_worked_; }
+  void works() noexcept { has_worked_ = true; }
 
  private:
-  struct Free {
-    void operator()(ssl_ctx_st* context) const noexcept;
-  };
-  std::unique_ptr<ssl_ctx_st, Free> context_;
+  MadeOfFiles<std::unique_ptr<ssl_ctx_st, FreeTlsContext>> files_;
+  bool has_worked_ = false;
 };
 
 /// One TLS session, without a socket: it is given what was received, and gives what is to be sent.
@@ -40,7 +50,7 @@ class TlsFilter {
   enum class State : std::uint8_t { shaking_hands, ready, ended, broken };
 
   /// The server's certificate must be for `host`.
-  TlsFilter(const TlsContext& context, std::string host);
+  TlsFilter(TlsContext& context, std::string host);
 
   /// Goes on with the handshake.
   State shake_hands(std::string_view received, std::string& to_send);
@@ -58,7 +68,11 @@ class TlsFilter {
   void feed(std::string_view received);
   void drain(std::string& to_send);
 
+  [[nodiscard]] std::string handshake_failure() const;
+
+  TlsContext& context_;
   const std::string host_;
+  std::string problem_;  ///< with the files of the URI: a clause behind a semicolon
   std::unique_ptr<ssl_st, Free> session_;
   std::string failure_;
 };

@@ -85,6 +85,9 @@ std::string encode_watch(std::string_view key, std::string_view end, std::int64_
   create.message(5, std::string_view("\0", 1));  // packed: the filter NOPUT
   return ProtobufWriter().message(1, create.take()).take();
 }
+std::string encode_watch_end(std::int64_t id) {
+  return ProtobufWriter().message(2, ProtobufWriter().number(1, id).take()).take();
+}
 std::string encode_put(std::string_view key, std::string_view value, std::int64_t lease) {
   return ProtobufWriter().bytes(1, key).bytes(2, value).number(3, lease).take();
 }
@@ -165,6 +168,7 @@ WatchReply decode_watch(std::string_view message) {
   while (reader.next()) {
     switch (reader.field()) {
       case 1: reply.revision = decode_revision(reader.bytes()); break;
+      case 2: reply.id = reader.number(); break;
       case 3: reply.created = reader.number() != 0; break;
       case 4: reply.cancelled = reader.number() != 0; break;
       case 11: {

@@ -68,6 +68,7 @@ struct StatusReply {
 
 /// WatchResponse: deletions, and the end of the watch.
 struct WatchReply {
+  std::int64_t id = 0;  ///< etcd's, from the reply that says `created` on
   std::int64_t revision = 0;
   bool created = false;
   bool cancelled = false;
@@ -77,6 +78,8 @@ struct WatchReply {
 /// Watches the deletions of a key, or of the keys up to `end`, from `revision` on.
 [[nodiscard]] std::string encode_watch(std::string_view key, std::string_view end,
                                        std::int64_t revision);
+/// Ends a watch of the same stream.
+[[nodiscard]] std::string encode_watch_end(std::int64_t id);
 [[nodiscard]] std::string encode_put(std::string_view key, std::string_view value,
                                      std::int64_t lease);
 [[nodiscard]] std::string encode_delete(std::string_view key);

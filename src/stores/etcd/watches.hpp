@@ -1,0 +1,75 @@
+// What this process awaits in an etcd cluster, on one stream.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <latchkey/clock.hpp>
+
+#include "stores/etcd/etcd_link.hpp"
+#include "stores/etcd/wire/messages.hpp"
+
+namespace latchkey::inline v1::detail::etcd {
+
+/// The watches of one client. All are on one stream of the connection, however many keys are
+/// awaited: servers and proxies limit the streams of a connection, and a call behind that limit is
+/// not sent.
+///
+/// Watches outlive the stream and the connection: each is made once more on the next one, and
+/// reports that by `created`.
+class Watches {
+ public:
+  /// 0: none.
+  using Id = std::int64_t;
+  using OnReply = std::function<void(const WatchReply&)>;
+
+  Watches(EtcdLink& link, Clock& clock) noexcept : link_(link), clock_(clock) {}
+
+  /// Deletions of a key, or of the keys up to `end`, from `revision` on; 0: from now on.
+  /// `on_reply` may start and cancel watches. After a reply that says `cancelled` the watch is
+  /// gone: etcd has ended it, or the connection has ended before etcd has confirmed it.
+  Id start(std::string key, std::string end, std::int64_t revision, OnReply on_reply);
+  /// Its `on_reply` will not be called.
+  void cancel(Id id) noexcept;
+  [[nodiscard]] bool any() const noexcept { return !watches_.empty(); }
+
+  void advance(Clock::time_point now);
+  [[nodiscard]] Clock::time_point due() const noexcept {
+    return link_.is_up() ? opens_at_ : Clock::never();
+  }
+  void on_link_up();
+  /// No watch is left. Sends nothing.
+  void forget() noexcept;
+
+ private:
+  struct Watch {
+    std::string key, end;
+    std::int64_t revision;
+    OnReply on_reply;
+    bool confirmed = false;  ///< once
+    bool waits = true;       ///< for its creation on this stream
+  };
+
+  void open();
+  void create_next();
+  void on_message(std::string_view message);
+  void on_created(const WatchReply& reply);
+  void on_stream_end();
+  void report(Id id, const WatchReply& reply);
+
+  EtcdLink& link_;
+  Clock& clock_;
+  std::map<Id, Watch> watches_;  ///< in the order in which they were started
+  Id last_ = 0;
+  CallId stream_ = 0;
+  Id creating_ = 0;                              ///< the one whose creation is under way
+  std::unordered_map<std::int64_t, Id> served_;  ///< by etcd's ids
+  Clock::time_point opens_at_ = Clock::never();  ///< the next stream, after one that has ended
+};
+
+}  // namespace latchkey::inline v1::detail::etcd
