@@ -173,6 +173,7 @@ set(latchkey_redis_sources
   redis/protocol/check_batch_test.cpp
   redis/protocol/names_test.cpp
   redis/protocol/owner_format_test.cpp
+  redis/protocol/reply_reader_test.cpp
   redis/protocol/script_call_test.cpp
   redis/protocol/script_reply_test.cpp
   redis/protocol/shared_names_test.cpp

@@ -68,9 +68,13 @@ Failure certificate_refused(std::string_view name, std::string_view why) {
                    "' is not to be trusted: " + std::string(why));
 }
 
-Failure no_tls(std::string_view why) {
+Failure no_tls(std::string_view why, bool worked) {
   return transient("no TLS with this server: " + std::string(why) +
-                   " (is it a TLS port? redis: is without, rediss: with TLS)");
+                   (worked ? "" : " (is it a TLS port? redis: is without, rediss: with TLS)"));
+}
+
+Failure tls_refused(std::string_view why) {
+  return transient("the server refuses the TLS handshake: " + std::string(why));
 }
 
 Failure tls_broken(std::string_view why) {

@@ -29,7 +29,10 @@ using Failure = ConnectionFailure;
 /// `why` is the error of hiredis; `greeted`: after the server had replied.
 [[nodiscard]] Failure not_redis(std::string_view why, bool greeted);
 [[nodiscard]] Failure certificate_refused(std::string_view name, std::string_view why);
-[[nodiscard]] Failure no_tls(std::string_view why);
+/// `worked`: TLS with this deployment has worked before, so the scheme is right.
+[[nodiscard]] Failure no_tls(std::string_view why, bool worked);
+/// The server has sent an alert, so it speaks TLS.
+[[nodiscard]] Failure tls_refused(std::string_view why);
 /// After the handshake.
 [[nodiscard]] Failure tls_broken(std::string_view why);
 

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -91,16 +92,11 @@ bool is_ip_address(const std::string& name) noexcept {
          ::inet_pton(AF_INET6, name.c_str(), &address) == 1;
 }
 
-}  // namespace
-
-void TlsContext::Free::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
-
-void TlsSession::Free::operator()(SSL* session) const noexcept { SSL_free(session); }
-
-TlsContext::TlsContext(const RedisUri& uri) : context_(SSL_CTX_new(TLS_client_method())) {
-  if (context_ == nullptr) throw std::bad_alloc();
+std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const RedisUri& uri) {
+  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(SSL_CTX_new(TLS_client_method()));
+  if (made == nullptr) throw std::bad_alloc();
   ERR_clear_error();
-  SSL_CTX* const context = context_.get();
+  SSL_CTX* const context = made.get();
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -112,17 +108,46 @@ TlsContext::TlsContext(const RedisUri& uri) : context_(SSL_CTX_new(TLS_client_me
   } else {
     require(SSL_CTX_load_verify_file(context, uri.ca_file.c_str()) == 1, "cafile", uri.ca_file);
   }
-  if (uri.certificate_file.empty()) return;
+  if (uri.certificate_file.empty()) return made;
   require(SSL_CTX_use_certificate_chain_file(context, uri.certificate_file.c_str()) == 1, "cert",
           uri.certificate_file);
   const bool fits =
       SSL_CTX_use_PrivateKey_file(context, uri.key_file.c_str(), SSL_FILETYPE_PEM) == 1 &&
       SSL_CTX_check_private_key(context) == 1;
   require(fits, "key", uri.key_file);
+  return made;
+}
+
+/// The file of the system's authorities, if the URI names none.
+std::string authority_file(const RedisUri& uri) {
+  if (!uri.ca_file.empty()) return uri.ca_file;
+  const char* const named = std::getenv(X509_get_default_cert_file_env());
+  return named != nullptr ? named : X509_get_default_cert_file();
+}
+
+}  // namespace
+
+void FreeTlsContext::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
+
+void FreeTlsSession::operator()(SSL* session) const noexcept { SSL_free(session); }
+
+TlsContext::TlsContext(const RedisUri& uri)
+    : files_({authority_file(uri), uri.certificate_file, uri.key_file},
+             [uri] { return make_context(uri); }) {}
+
+// The session shares the context, so a later one takes nothing from it.
+std::unique_ptr<ssl_st, FreeTlsSession> TlsContext::new_session(std::string& problem) const {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<ssl_st, FreeTlsSession> made(SSL_new(files_.current().get()));
+  problem = files_.problem();
+  return made;
 }
 
 TlsSession::TlsSession(const TlsContext& context, int socket, std::string name)
-    : socket_(socket), name_(std::move(name)), session_(SSL_new(&context.get())) {
+    : context_(context),
+      socket_(socket),
+      name_(std::move(name)),
+      session_(context.new_session(problem_)) {
   BIO* const bio = session_ != nullptr ? BIO_new(socket_method()) : nullptr;
   if (bio == nullptr) throw std::bad_alloc();
   BIO_set_data(bio, &socket_);
@@ -142,19 +167,32 @@ Io TlsSession::shake_hands() {
   const std::lock_guard lock(mutex_);
   ERR_clear_error();
   const int done = SSL_do_handshake(session_.get());
-  if (done == 1) return Io::moved(0);
+  if (done == 1) {
+    context_.works();
+    return Io::moved(0);
+  }
   const int error = SSL_get_error(session_.get(), done);
   wants_to_write_ = error == SSL_ERROR_WANT_WRITE;
   if (wants_to_write_ || error == SSL_ERROR_WANT_READ) return Io::blocked();
-  return Io::broken(handshake_failure());
+  return Io::broken(verification_failure());
 }
 
-Failure TlsSession::handshake_failure() const {
+Failure TlsSession::verification_failure() const {
+  const std::string more = problem_.empty() ? std::string() : "; " + problem_;
   const long verified = SSL_get_verify_result(session_.get());
-  if (verified != X509_V_OK)
-    return certificate_refused(name_, X509_verify_cert_error_string(verified));
-  if (ERR_peek_last_error() == 0) return no_tls("the server closed the connection");
-  return no_tls(answered_without_tls() ? "the server answered without TLS" : openssl_reason());
+  if (verified != X509_V_OK) {
+    return certificate_refused(name_, X509_verify_cert_error_string(verified) + more);
+  }
+  const unsigned long code = ERR_peek_last_error();
+  if (code == 0) return handshake_failure("the server closed the connection");
+  if (ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET) return tls_refused(openssl_reason() + more);
+  return handshake_failure(answered_without_tls() ? "the server answered without TLS"
+                                                  : openssl_reason());
+}
+
+Failure TlsSession::handshake_failure(std::string_view why) const {
+  const std::string more = problem_.empty() ? std::string() : "; " + problem_;
+  return no_tls(std::string(why) + more, context_.has_worked());
 }
 
 Io TlsSession::read(std::span<char> bytes) {
@@ -182,7 +220,9 @@ Io TlsSession::result(int returned, std::size_t count, const char* doing) {
     case SSL_ERROR_ZERO_RETURN: return Io::ended();
     case SSL_ERROR_SYSCALL:
       return system != 0 ? Io::broken(system_failure(doing, system)) : Io::ended();
-    default: return Io::broken(tls_broken(openssl_reason()));
+    default:
+      return Io::broken(
+          tls_broken(openssl_reason() + (problem_.empty() ? std::string() : "; " + problem_)));
   }
 }
 

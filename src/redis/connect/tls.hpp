@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "backend/connection/made_of_files.hpp"
 #include "core/small_mutex.hpp"
 #include "redis/connect/io.hpp"
 #include "redis/uri/redis_uri.hpp"
@@ -18,7 +20,14 @@ struct ssl_st;      // NOLINT(readability-identifier-naming)
 
 namespace latchkey::inline v1::detail::redis {
 
-/// Certificates and keys of a URI, read once.
+struct FreeTlsContext {
+  void operator()(ssl_ctx_st* context) const noexcept;
+};
+struct FreeTlsSession {
+  void operator()(ssl_st* session) const noexcept;
+};
+
+/// Certificates and keys of a URI. Files that have changed are read again for the next connection.
 ///
 /// hiredis_ssl is not used: it does not verify host names, its handshake blocks or does not say for
 /// which event it waits, and it needs a hiredis context, which latchkey does not have.
@@ -28,14 +37,19 @@ class TlsContext {
   /// and if latchkey was built without OpenSSL.
   explicit TlsContext(const RedisUri& uri);
 
-  [[nodiscard]] ssl_ctx_st& get() const noexcept { return *context_; }
+  /// With the files as they are now. `problem` receives why those cannot be used, if earlier ones
+  /// are used instead. Thread-safe.
+  [[nodiscard]] std::unique_ptr<ssl_st, FreeTlsSession> new_session(std::string& problem) const;
+  /// A handshake with it was complete once.
+  [[nodiscard]] bool has_worked() const noexcept {
+    return has_worked_.load(std::memory_order_relaxed);
+  }
+  void works() const noexcept { has_worked_.store(true, std::memory_order_relaxed); }
 
  private:
-  struct Free {
-    void operator()(ssl_ctx_st* context) const noexcept;
-  };
-
-  std::unique_ptr<ssl_ctx_st, Free> context_;
+  mutable SmallMutex mutex_;
+  mutable MadeOfFiles<std::unique_ptr<ssl_ctx_st, FreeTlsContext>> files_;
+  mutable std::atomic<bool> has_worked_{false};
 };
 
 /// One TLS session over a connected, non-blocking socket. One thread may read while another writes:
@@ -57,23 +71,24 @@ class TlsSession {
   /// Sends a close_notify if the socket takes it now.
   void send_close_notify() noexcept;
 
+  /// The failure of a handshake that ended for this reason.
+  [[nodiscard]] Failure handshake_failure(std::string_view why) const;
+
   /// After blocked: whether to poll for POLLOUT instead of POLLIN.
   [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
   /// The fork handlers lock it.
   [[nodiscard]] SmallMutex& mutex() noexcept { return mutex_; }
 
  private:
-  struct Free {
-    void operator()(ssl_st* session) const noexcept;
-  };
-
   Io result(int returned, std::size_t count, const char* doing);
-  [[nodiscard]] Failure handshake_failure() const;
+  [[nodiscard]] Failure verification_failure() const;
 
   SmallMutex mutex_;
+  const TlsContext& context_;
   int socket_;
   const std::string name_;
-  std::unique_ptr<ssl_st, Free> session_;
+  std::string problem_;  ///< with the files of the URI
+  std::unique_ptr<ssl_st, FreeTlsSession> session_;
   bool wants_to_write_ = false;
 };
 

@@ -37,6 +37,10 @@ class Transport {
 
   /// Whether the TLS handshake has started.
   [[nodiscard]] bool shakes_hands() const noexcept { return session_ != nullptr; }
+  /// While it has.
+  [[nodiscard]] Failure handshake_failure(std::string_view why) const {
+    return session_->handshake_failure(why);
+  }
   [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   /// The events of poll(2) to wait for while connecting.

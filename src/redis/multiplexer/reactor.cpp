@@ -168,7 +168,7 @@ void Reactor::disconnect(MultiplexerState& state, ServerConnection& connection, 
   if (session.trouble()) failure = *session.trouble();
   const bool connecting = session.stage() == Session::Stage::connecting;
   if (connecting && connection.transport.shakes_hands() && !failure.permanent) {
-    failure = no_tls(failure.text);
+    failure = connection.transport.handshake_failure(failure.text);
   }
   if (connecting) {
     connection.connector->cancel();

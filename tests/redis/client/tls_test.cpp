@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -11,8 +12,11 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
+#include "support/inheritable_sockets.hpp"
+#include "support/recorder.hpp"
 #include "support/servers/redis_server.hpp"
 #include "support/servers/scripted_server.hpp"
+#include "support/servers/tls_server.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -21,6 +25,8 @@ using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 class RedisTls : public ::testing::Test {
  protected:
@@ -155,6 +161,64 @@ TEST_F(RedisTls, ARestartedServerIsConnectedAgain) {
   server_.kill();
   server_.start();
   EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s)));
+}
+
+TEST_F(RedisTls, AnOlderTlsThan12IsRejected) {
+  const TlsServer old(server_.certificates(), {"-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"});
+  const std::string said =
+      refusal_of<LockError>("rediss://localhost:" + std::to_string(old.port()) +
+                            "?cafile=" + server_.certificates().authority);
+  EXPECT_THAT(said, AllOf(HasSubstr("protocol"), Not(HasSubstr("redis: is without"))));
+}
+
+TEST_F(RedisTls, NoProgramInheritsAConnection) {
+  const Locks secure = Locks::connect(uri("localhost", ""));
+  const Locks plain = Locks::connect(server_.tcp_uri());
+  const Locks local = Locks::connect(server_.unix_uri());
+  for (const Locks* const locks : {&secure, &plain, &local}) {
+    EXPECT_TRUE(locks->lock("k").try_acquire().has_value());
+  }
+  EXPECT_THAT(inheritable_sockets(), IsEmpty());
+}
+
+// The files were read once, when the Locks were made: after the authority had changed, the process
+// was refused for ever, and its holds were lost.
+TEST_F(RedisTlsBothWays, RenewedCertificatesAreReadForTheNextConnection) {
+  auto client = server_.client();
+  ASSERT_FALSE(client({"CONFIG", "REWRITE"}).is_error());
+  const Locks locks = Locks::connect(uri("localhost", with_client()));
+  ASSERT_TRUE(locks.lock("a").try_acquire().has_value());
+  server_.kill();
+  server_.certificates().renew();
+  server_.start();
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s)));
+}
+
+TEST_F(RedisTls, AnAuthorityThatIsNoLongerTrustedIsNoReasonToDoWithoutTls) {
+  const std::string trusted = server_.folder() / "trusted.pem";
+  std::filesystem::copy_file(server_.certificates().authority, trusted);
+  const Locks locks = Locks::connect("rediss://localhost:" + std::to_string(server_.tls_port()) +
+                                     "?cafile=" + trusted);
+  ASSERT_TRUE(locks.lock("a").try_acquire().has_value());
+  server_.kill();
+  server_.certificates().renew();
+  server_.start();
+  std::string said;
+  try {
+    static_cast<void>(locks.lock("b").acquire(2s));
+  } catch (const LockError& error) {
+    said = error.what();
+  }
+  EXPECT_THAT(said, HasSubstr("is not to be trusted"));
+  EXPECT_THAT(said, Not(HasSubstr("redis: is without")));
+  std::filesystem::rename(server_.certificates().authority, trusted);
+  EXPECT_TRUE(eventually([&] {  // calls are refused until the next attempt to connect
+    try {
+      return locks.lock("b").try_acquire(2s).has_value();
+    } catch (const LockError&) {
+      return false;
+    }
+  }));
 }
 
 }  // namespace
