@@ -101,6 +101,19 @@ TEST(EtcdForeignServer, AnHttp2ServerWithoutGrpcIsNamed) {
   EXPECT_NE(why.find("HTTP status 404"), std::string::npos) << why;
 }
 
+TEST(EtcdForeignServer, ACallThatFailsWithoutATextHasItsStatusAsTheReason) {
+  const ScriptedServer silent([](std::string& received, std::string& to_send) {
+    if (!has_called(received)) return;
+    received.clear();
+    to_send =
+        frame(settings, 0, 0, {}) +
+        frame(headers, end_headers | end_stream, 1,
+              '\x88' + header("content-type", "application/grpc") + header("grpc-status", "2"));
+  });
+  const std::string why = etcd_refusal("etcd://" + silent.address());
+  EXPECT_NE(why.find("gRPC status 2"), std::string::npos) << why;
+}
+
 TEST(EtcdForeignServer, AReplyWithoutEndIsRefused) {
   const ScriptedServer endless([](std::string& received, std::string& to_send) {
     if (!has_called(received)) return;

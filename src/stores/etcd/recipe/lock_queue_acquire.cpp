@@ -108,7 +108,9 @@ void LockQueue::on_tried(Place& place, TransactionReply&& reply) {
 void LockQueue::on_entered(Place& place, TransactionReply&& reply) {
   const KeyValue* const first = front_of(reply, 0);
   const KeyValue* const own = front_of(reply, 1);
-  if (first == nullptr || own == nullptr) return done(Outcome::Kind::unknown);
+  if (first == nullptr || own == nullptr) {
+    return done(unknown_because("malformed reply to a transaction"));
+  }
   place.revision = reply.succeeded ? reply.revision : own->create_revision;
   if (first->key == place.key) return grant(place);
   if (!reply.succeeded) return check_again(place);

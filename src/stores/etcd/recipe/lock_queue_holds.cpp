@@ -35,7 +35,9 @@ void LockQueue::check_hold() {
                remove(*place);
                return done(Outcome::Kind::gone);
              }
-             if (assurance == Assurance::unknown) return done(Outcome::Kind::unknown);
+             if (assurance == Assurance::unknown) {
+               return done(unknown_because("etcd has not confirmed that the session lasts"));
+             }
              const Clock::time_point ends = later(context_.clock.now(), current_.request->lease);
              if (renews) set_end(*place, std::max(place->ends, ends));
              done(Outcome::Kind::granted);

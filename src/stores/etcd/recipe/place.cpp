@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/in_quotes.hpp"
 
@@ -26,6 +27,13 @@ HolderName holder_of(const KeyValue& key) {
   const std::string id = key.value.substr(0, key.value.find(' '));
   if (HoldId::parse(id)) return {id, false};
   return {"an etcd client with the lease " + key.key.substr(key.key.rfind('/') + 1), true};
+}
+
+Outcome unknown_because(std::string why) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::unknown;
+  outcome.reason = std::move(why);
+  return outcome;
 }
 
 Outcome outcome_of(const CallEnd& end, std::string_view key) {

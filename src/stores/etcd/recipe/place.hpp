@@ -72,6 +72,7 @@ struct HolderName {
 };
 [[nodiscard]] HolderName holder_of(const KeyValue& key);
 
+[[nodiscard]] Outcome unknown_because(std::string why);
 /// The outcome of a request whose call failed; `key` is named if access to it is not permitted.
 [[nodiscard]] Outcome outcome_of(const CallEnd& end, std::string_view key);
 

@@ -220,6 +220,7 @@ CallEnd GrpcTransport::end_of(Call& call, std::uint32_t error) {
   constexpr std::string_view origin = "etcdserver: ";
   const std::string& text = call.status_text;
   end.text = text.starts_with(origin) ? text.substr(origin.size()) : text;
+  if (!end.ok() && end.text.empty()) end.text = "gRPC status " + std::to_string(call.status);
   static_cast<void>(take_message(call.received, end.reply));
   return end;
 }
