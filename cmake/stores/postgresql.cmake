@@ -10,6 +10,7 @@ set(latchkey_postgresql_sources
   src/stores/postgresql/postgresql_client.cpp
   src/stores/postgresql/postgresql_uri.cpp
   src/stores/postgresql/session.cpp
+  src/stores/postgresql/session_settings.cpp
   src/stores/postgresql/session_start.cpp
   src/stores/postgresql/shedlock_layout.cpp
   src/stores/postgresql/subscriptions.cpp

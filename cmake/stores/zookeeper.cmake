@@ -6,6 +6,7 @@ set(latchkey_zookeeper_sources
   src/stores/zookeeper/node_name.cpp
   src/stores/zookeeper/nodes.cpp
   src/stores/zookeeper/register.cpp
+  src/stores/zookeeper/reply_check.cpp
   src/stores/zookeeper/session.cpp
   src/stores/zookeeper/session_operations.cpp
   src/stores/zookeeper/subscriptions.cpp

@@ -30,6 +30,14 @@ bool needs_disk(const QueuedRequest& queued) noexcept {
   }
 }
 
+bool is_renewal(const QueuedRequest& queued) noexcept {
+  return queued.request != nullptr && queued.request->verb == Verb::renew;
+}
+
+bool is_of_one_hold(const QueuedRequest& one, const QueuedRequest& other) noexcept {
+  return one.request != nullptr && other.request != nullptr && one.request->id == other.request->id;
+}
+
 std::string_view key_of(const QueuedRequest& queued) noexcept {
   return queued.request == nullptr ? std::string_view() : queued.request->key;
 }
@@ -42,9 +50,11 @@ bool send_call(PGconn* connection, const Call& call) {
                                values.data(), nullptr, nullptr, 0) == 1;
 }
 
-/// The server has undone the transaction, and another attempt may succeed.
+/// The server has undone the transaction, and another attempt may succeed. 25006: the server does
+/// not accept writes now.
 bool is_transient(std::string_view state) noexcept {
   const std::string_view group = state.substr(0, 2);
+  if (state == "25006") return true;
   return group == "40" || group == "53" || group == "55" || group == "57" || group == "58";
 }
 
@@ -69,11 +79,32 @@ bool Batch::take(const QueuedRequest& queued, std::size_t& bytes, stores::Outbox
   return true;
 }
 
+// A renewal goes before requests of other holds, also of its key.
+void Batch::choose_renewals(RequestQueue& queue, stores::Outbox& outbox) {
+  std::size_t bytes = 0, place = 0;  // of the request that is looked at, in the queue
+  for (auto at = queue.begin(); at != queue.end() && entries_.size() < most_requests;) {
+    const QueuedRequest queued = *at;
+    const bool follows =
+        is_renewal(queued) && std::any_of(queue.begin(), at, [&](const QueuedRequest& earlier) {
+          return is_of_one_hold(earlier, queued);
+        });
+    if (!is_renewal(queued) || follows) {
+      ++at;
+      ++place;
+      continue;
+    }
+    if (!take(queued, bytes, outbox)) break;
+    if (place < undone_requests_) --undone_requests_;
+    at = queue.erase(at);
+  }
+}
+
 void Batch::choose(bool durable, RequestQueue& queue, stores::Outbox& outbox) {
+  const std::size_t most = undone_requests_ > 0 ? undone_requests_ : most_requests;
   std::size_t bytes = 0;
   std::vector<std::string_view> passed;  // keys of earlier requests that stay in the queue
   for (auto at = queue.begin(); at != queue.end();) {
-    if (entries_.size() == most_requests || passed.size() == most_requests) break;
+    if (entries_.size() == most || passed.size() == most) break;
     const QueuedRequest queued = *at;
     const bool first = entries_.empty() && passed.empty();
     if (is_alone(queued) && !first) break;
@@ -87,23 +118,34 @@ void Batch::choose(bool durable, RequestQueue& queue, stores::Outbox& outbox) {
     at = queue.erase(at);
     if (is_alone(queued)) break;
   }
-  std::ranges::sort(entries_, [](const Entry& one, const Entry& other) {
-    const auto ordering = key_of(one.queued) <=> key_of(other.queued);
-    return ordering < 0 || (ordering == 0 && one.order < other.order);
-  });
 }
 
-bool Batch::send(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox) {
-  next_ = 0;
-  undone_ = false;
-  failure_.clear();
+void Batch::choose_all(RequestQueue& queue, stores::Outbox& outbox) {
+  if (!renews_) choose_renewals(queue, outbox);
+  renews_ = !entries_.empty();
+  if (renews_) {
+    durable_ = true;
+    return;
+  }
   durable_ = !durable_;
   choose(durable_, queue, outbox);
   if (entries_.empty() && !queue.empty()) {
     durable_ = needs_disk(queue.front());
     choose(durable_, queue, outbox);
   }
+  undone_requests_ = 0;
+}
+
+bool Batch::send(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox) {
+  next_ = 0;
+  undone_ = false;
+  failure_.clear();
+  choose_all(queue, outbox);
   if (entries_.empty()) return true;
+  std::ranges::sort(entries_, [](const Entry& one, const Entry& other) {
+    const auto ordering = key_of(one.queued) <=> key_of(other.queued);
+    return ordering < 0 || (ordering == 0 && one.order < other.order);
+  });
   for (const Entry& entry : entries_) {
     if (!send_call(connection, entry.call)) return false;
   }
@@ -172,9 +214,11 @@ void Batch::finish(RequestQueue& queue, stores::Outbox& outbox) {
     }
   }
   queue.insert(queue.begin(), again.begin(), again.end());
+  undone_requests_ += again.size();
 }
 
 void Batch::fail(const std::string& why, stores::Outbox& outbox) {
+  undone_requests_ = 0;
   std::ranges::sort(entries_, {}, &Entry::order);
   for (const Entry& entry : std::exchange(entries_, {})) {
     if (entry.queued.request == nullptr) continue;
@@ -184,6 +228,7 @@ void Batch::fail(const std::string& why, stores::Outbox& outbox) {
 
 void Batch::forget() noexcept {
   entries_.clear();
+  undone_requests_ = 0;
   upkeep_.reset();
 }
 

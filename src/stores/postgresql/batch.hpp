@@ -37,6 +37,10 @@ using RequestQueue = std::deque<QueuedRequest>;
 /// held until its lease ends, which breaks no promise. The server writes to its disk in order, so
 /// what is granted after a release is on the disk only together with it. The two kinds of batches
 /// take turns while requests of both wait.
+///
+/// An acquire waits for the mutex of its name, which somebody may keep, and if it fails, its batch
+/// is undone. Renewals do without the mutex: they are a batch of their own before the others,
+/// though not twice in succession.
 class Batch {
  public:
   Batch(const Layout& layout, const Subscriptions& subscriptions)
@@ -44,6 +48,8 @@ class Batch {
 
   [[nodiscard]] bool is_under_way() const noexcept { return !entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// How many of them have a result.
+  [[nodiscard]] std::size_t results() const noexcept { return next_; }
   /// The last one: whether the server waits for its disk before it reports the commit.
   [[nodiscard]] bool is_durable() const noexcept { return durable_; }
 
@@ -75,6 +81,8 @@ class Batch {
     Outcome outcome{};
   };
 
+  void choose_all(RequestQueue& queue, stores::Outbox& outbox);
+  void choose_renewals(RequestQueue& queue, stores::Outbox& outbox);
   /// Takes the requests of this kind that no earlier one for their key precedes.
   void choose(bool durable, RequestQueue& queue, stores::Outbox& outbox);
   /// Takes a request, or completes it if nothing is to be executed. False: it does not fit.
@@ -89,7 +97,11 @@ class Batch {
   std::vector<Entry> entries_;  ///< in the order of execution
   std::size_t next_ = 0;        ///< whose result is read
   bool durable_ = false;
+  bool renews_ = false;  ///< the last batch consisted of renewals
   bool undone_ = false;  ///< one has failed: the server has undone all
+  /// How many requests at the front of the queue the server has undone or skipped because another
+  /// one failed. They run again without newer ones, which may fail in the same way.
+  std::size_t undone_requests_ = 0;
   std::string failure_;  ///< an error that belongs to no request
   std::optional<std::uint64_t> upkeep_;
 };

@@ -25,7 +25,8 @@ struct Statement {
 };
 
 /// A column by which a statement keeps the commit of its transaction from waiting for the disk.
-inline constexpr std::string_view as_not_durable = "set_config('synchronous_commit', 'off', true)";
+inline constexpr std::string_view as_not_durable =
+    "pg_catalog.set_config('synchronous_commit', 'off', true)";
 
 /// One execution of a prepared statement.
 struct Call {
@@ -52,6 +53,7 @@ class Layout {
     std::optional<ConnectionFailure> failure{};
     bool creatable = false;  ///< the tables are missing, or of an older version
     bool is_old = false;     ///< they can be used, but lack functions that were added later
+    std::string warning{};   ///< StoreClient::warning
   };
   [[nodiscard]] virtual Verdict verdict(const PGresult* result) const = 0;
 

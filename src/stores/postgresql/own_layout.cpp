@@ -128,8 +128,12 @@ std::string OwnLayout::check() const {
          "has_table_privilege('latchkey.place', 'INSERT') AND "
          "has_table_privilege('latchkey.waiter', 'INSERT') AND "
          "has_sequence_privilege('latchkey.fence', 'USAGE') AND "
-         "has_sequence_privilege('latchkey.arrival', 'USAGE'), "
-         "to_regproc('latchkey.destroy_permits') IS NOT NULL";
+         "has_sequence_privilege('latchkey.arrival', 'USAGE') AND "
+         "coalesce(has_table_privilege(to_regclass('latchkey.token'), 'INSERT') AND "
+         "has_table_privilege(to_regclass('latchkey.token'), 'UPDATE') AND "
+         "has_table_privilege(to_regclass('latchkey.sweep'), 'UPDATE'), true), "
+         "to_regproc('latchkey.destroy_permits') IS NOT NULL, "
+         "to_regclass('latchkey.sweep') IS NOT NULL";
 }
 
 Layout::Verdict OwnLayout::verdict(const PGresult* result) const {
@@ -160,6 +164,12 @@ Layout::Verdict OwnLayout::verdict(const PGresult* result) const {
   }
   Verdict good;
   good.is_old = cell(result, 0, 2) != "t";
+  if (cell(result, 0, 3) != "t") {
+    good.warning =
+        "the functions in the database are those of an older latchkey, whose defects they "
+        "have; " +
+        cure + " again";
+  }
   return good;
 }
 

@@ -138,15 +138,17 @@ void PostgresqlClient::go_down(const ConnectionFailure& failure, Clock::time_poi
 
 void PostgresqlClient::exchange(Clock::time_point now) {
   PGconn* const connection = session_.connection();
-  bool good = session_.flush() && ::PQconsumeInput(connection) == 1;
+  bool good = session_.flush() && session_.read();
+  const std::string why = good ? "the connection ended" : session_.why_broken();
   if (good && batch_.is_under_way()) {
-    const std::size_t size = batch_.size();
+    const std::size_t size = batch_.size(), results = batch_.results();
     const Batch::Progress progress = batch_.receive(connection, queue_, outbox_);
     if (progress == Batch::Progress::done) {
       batch_ends_at_ = Clock::never();
       pacing_.ended(size, queue_.size(), batch_sent_, now, batch_.is_durable());
     }
     good = progress != Batch::Progress::broken;
+    if (progress == Batch::Progress::done || batch_.results() != results) session_.result_ended();
   }
   static_cast<void>(::PQisBusy(connection));  // parses notifications
   read_notifications();
@@ -157,7 +159,7 @@ void PostgresqlClient::exchange(Clock::time_point now) {
     queue_.push_back({});
     upkeep_at_ = later(now, upkeep_interval);
   }
-  if (!good || !send_batch(now)) return go_down({false, "the connection ended"}, now);
+  if (!good || !send_batch(now)) return go_down({false, why}, now);
   if (now >= batch_ends_at_) {
     go_down({false, "no reply for " + std::to_string(timeout_.count()) + " ms"}, now);
   }
@@ -165,6 +167,7 @@ void PostgresqlClient::exchange(Clock::time_point now) {
 
 void PostgresqlClient::read_notifications() {
   while (const NotificationHandle notification{::PQnotifies(session_.connection())}) {
+    session_.result_ended();
     subscriptions_.deliver(notification->extra, outbox_);
   }
 }

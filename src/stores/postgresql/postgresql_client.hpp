@@ -19,6 +19,7 @@ class PostgresqlClient final : public stores::StoreClient {
 
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string describe() const override { return uri_.describe(); }
+  [[nodiscard]] std::string warning() const override { return session_.warning(); }
   [[nodiscard]] Start start_state() const noexcept override;
   [[nodiscard]] const ConnectionFailure* failure() const noexcept override {
     return policy_.last_failure();

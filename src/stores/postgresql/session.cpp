@@ -4,8 +4,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/postgresql/connect_failure.hpp"
@@ -74,23 +76,27 @@ std::optional<ConnectionFailure> Session::resolve() {
 
 void Session::connect(const std::vector<stores::HostLookup::Address>& addresses) {
   std::string hosts, numbers, ports;
-  for (const auto& [endpoint, number] : addresses) {
+  const auto add_host = [&](const stores::HostLookup::Address& each) {
     const char* const comma = hosts.empty() ? "" : ",";
-    const bool is_path = endpoint.host.starts_with('/');
-    hosts += comma + endpoint.host;
-    numbers += comma + (is_path ? std::string() : number);
-    ports += comma + std::to_string(endpoint.port);
-  }
+    const bool is_path = each.endpoint.host.starts_with('/');
+    hosts += comma + each.endpoint.host;
+    numbers += comma + (is_path ? std::string() : each.number);
+    ports += comma + std::to_string(each.endpoint.port);
+  };
+  for (const auto& each : addresses) add_host(each);
+  // libpq takes PGHOSTADDR, the address of another server, if this parameter is empty. With two
+  // hosts it is a comma.
+  if (numbers.empty()) add_host(addresses.front());
   Parameters parameters;
   parameters.add("host", hosts);
-  parameters.add("hostaddr", numbers.find_first_not_of(',') == std::string::npos ? "" : numbers);
+  parameters.add("hostaddr", numbers);
   parameters.add("port", ports);
   parameters.add("user", uri_.user);
   parameters.add("password", uri_.password);
   parameters.add("dbname", uri_.database);
   parameters.add("fallback_application_name", "latchkey");
   parameters.add("client_encoding", "UTF8");
-  if (uri_.hosts.size() > 1) parameters.add("target_session_attrs", "read-write");
+  parameters.add("target_session_attrs", uri_.hosts.size() > 1 ? "read-write" : "any");
   for (const auto& [name, value] : uri_.parameters) parameters.add(name.c_str(), value);
   connection_.reset(parameters.connect());
   if (!connection_) throw std::bad_alloc();
@@ -137,7 +143,7 @@ std::optional<ConnectionFailure> Session::step(Clock::time_point now) {
       again_at_ = Clock::never();
       failure = query(State::ending_old, old_session_query());
     } else if (!is_up()) {
-      if (!flush() || ::PQconsumeInput(connection_.get()) == 0) return lost();
+      if (!flush() || !read()) return lost();
       if (state_ == State::restoring) {
         failure = read_restored();
       } else if (const ResultHandle found = result()) {
@@ -186,9 +192,23 @@ bool Session::flush() {
   return true;
 }
 
+// What arrives between the two calls is counted with the next ones.
+bool Session::read() {
+  int arrived = 0;
+  ::ioctl(::PQsocket(connection_.get()), FIONREAD, &arrived);
+  unfinished_bytes_ += static_cast<std::size_t>(std::max(arrived, 0));
+  return unfinished_bytes_ <= longest_result && ::PQconsumeInput(connection_.get()) == 1;
+}
+
+std::string Session::why_broken() const {
+  return unfinished_bytes_ > longest_result ? "the server's reply is longer than 64 MiB"
+                                            : "the connection ended";
+}
+
 ResultHandle Session::result() {
   while (::PQisBusy(connection_.get()) == 0) {
     ResultHandle next(::PQgetResult(connection_.get()));
+    result_ended();
     if (!next) return std::move(collected_);
     const bool failed = collected_ && ::PQresultStatus(collected_.get()) == PGRES_FATAL_ERROR;
     if (!failed) collected_ = std::move(next);
@@ -197,6 +217,7 @@ ResultHandle Session::result() {
 }
 
 ConnectionFailure Session::lost() const {
+  if (unfinished_bytes_ > longest_result) return {false, why_broken()};
   std::string why = connect_failure(::PQerrorMessage(connection_.get())).text;
   return {false, "the connection ended: " + std::move(why)};
 }
@@ -208,6 +229,7 @@ void Session::close() noexcept {
   forget_descriptor();
   connection_.reset();
   state_ = State::down;
+  unfinished_bytes_ = 0;
   ends_at_ = again_at_ = Clock::never();
 }
 

@@ -55,6 +55,8 @@ class Session {
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::up; }
   [[nodiscard]] PGconn* connection() const noexcept { return connection_.get(); }
+  /// What people should know of the database; empty: nothing.
+  [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
 
   void start(Clock::time_point now);
   /// Until it is up. Returns why it is down, once. Throws std::bad_alloc.
@@ -62,6 +64,14 @@ class Session {
   [[nodiscard]] Clock::time_point due() const noexcept;
   /// Flushes, and waits for input, and for output if not everything could be written.
   [[nodiscard]] bool flush();
+  /// libpq reads what has arrived, and keeps all of a result until it is complete. False: the
+  /// connection is broken, or more than `longest_result` has arrived since the last one.
+  [[nodiscard]] bool read();
+  static constexpr std::size_t longest_result = std::size_t{64} << 20;
+  /// A result or a notification was complete.
+  void result_ended() noexcept { unfinished_bytes_ = 0; }
+  /// Why `read` has returned false.
+  [[nodiscard]] std::string why_broken() const;
   void close() noexcept;
   /// In a forked child: closes the socket without sending a byte.
   void abandon() noexcept;
@@ -104,10 +114,12 @@ class Session {
   int watched_ = -1;  ///< the connection's descriptor, while it is watched
   std::unique_ptr<stores::HostLookup> lookup_;
   ResultHandle collected_;
+  std::size_t unfinished_bytes_ = 0;             ///< that have arrived since `result_ended`
   Clock::time_point ends_at_ = Clock::never();   ///< of the attempt
   Clock::time_point again_at_ = Clock::never();  ///< ending_old: the next look
   bool created_ = false;                         ///< in this attempt
   bool is_old_ = false;                          ///< what the layout's check has found
+  std::string warning_;                          ///< the same
   Identity mine_, old_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "stores/postgresql/ddl.hpp"
 #include "stores/postgresql/session.hpp"
+#include "stores/postgresql/session_settings.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -27,21 +28,11 @@ std::string quoted_literal(std::string_view text) {
 
 }  // namespace
 
-// The tables are small when a plan is made, and may be large or full of dead rows when it is used:
-// plans use the indexes. A request that waits at the server for longer than this client waits for
-// it is of no use.
 std::string Session::identity_query() const {
-  const std::string time = std::to_string(timeout_.count());
-  return "SET default_transaction_isolation = 'read committed'; SET plan_cache_mode = "
-         "force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = "
-         "off; "
-         "SET lock_timeout = " +
-         std::to_string(std::max<std::int64_t>(timeout_.count() / 2, 1)) +
-         "; SET statement_timeout = " + time +
-         "; SET idle_in_transaction_session_timeout = " + time +
-         "; SELECT pg_backend_pid(), pg_is_in_recovery(), (SELECT date_part('epoch', "
-         "backend_start) "
-         "FROM pg_stat_activity WHERE pid = pg_backend_pid())";
+  return set_settings(uri_.schema, timeout_) +
+         "SELECT pg_backend_pid(), pg_is_in_recovery(), (SELECT date_part('epoch', backend_start) "
+         "FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
+         "current_setting('transaction_read_only')";
 }
 
 std::optional<ConnectionFailure> Session::read_result(const PGresult* found,
@@ -67,6 +58,10 @@ std::optional<ConnectionFailure> Session::on_identity(const PGresult* found) {
   if (cell(found, 0, 1) == "t") {
     return ConnectionFailure{false, "the server is a replica, which accepts no writes"};
   }
+  if (cell(found, 0, 3) == "on") {
+    return ConnectionFailure{false,
+                             "the server accepts no writes (default_transaction_read_only = on)"};
+  }
   if (!uri_.session_pooler && mine_.process != std::to_string(::PQbackendPID(connection_.get()))) {
     return ConnectionFailure{
         true,
@@ -83,6 +78,7 @@ std::optional<ConnectionFailure> Session::on_check(const PGresult* found) {
   }
   if (verdict.failure) return std::move(verdict.failure);
   is_old_ = verdict.is_old;
+  warning_ = std::move(verdict.warning);
   return query(State::ending_old, old_session_query());
 }
 
@@ -93,7 +89,8 @@ std::string Session::old_session_query() const {
   return "SELECT pg_backend_pid(), (SELECT count(pg_terminate_backend(a.pid)) FROM "
          "pg_stat_activity a WHERE a.pid = " +
          (knows ? old_.process : "0") +
-         " AND date_part('epoch', a.backend_start)::text = " + quoted_literal(old_.started) + ')';
+         " AND date_part('epoch', a.backend_start)::text = " + quoted_literal(old_.started) +
+         "), " + differing_settings(uri_.schema, timeout_);
 }
 
 std::optional<ConnectionFailure> Session::on_old_session(const PGresult* found,
@@ -101,6 +98,11 @@ std::optional<ConnectionFailure> Session::on_old_session(const PGresult* found,
   if (::PQresultStatus(found) != PGRES_TUPLES_OK)
     return ConnectionFailure{false, error_text(found)};
   if (cell(found, 0, 0) != mine_.process) return ConnectionFailure{true, std::string(pooled)};
+  if (const std::string_view differing = cell(found, 0, 2); !differing.empty()) {
+    return ConnectionFailure{true, "the session does not keep the settings that latchkey needs: " +
+                                       std::string(differing) +
+                                       "; expected those that docs/stores/postgresql.md lists"};
+  }
   if (number_in(cell(found, 0, 1)) > 0) {
     again_at_ = later(now, pause_between_looks);
     return std::nullopt;
@@ -136,6 +138,7 @@ std::optional<ConnectionFailure> Session::restore() {
 std::optional<ConnectionFailure> Session::read_restored() {
   while (::PQisBusy(connection_.get()) == 0) {
     const ResultHandle next(::PQgetResult(connection_.get()));
+    result_ended();
     if (!next) continue;
     const ExecStatusType status = ::PQresultStatus(next.get());
     if (status == PGRES_FATAL_ERROR) {

@@ -9,19 +9,26 @@
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
-constexpr std::string_view now = "timezone('utc', clock_timestamp())";
+constexpr std::string_view now = "pg_catalog.timezone('utc'::text, pg_catalog.clock_timestamp())";
+constexpr std::string_view later = "($3::int8::float8 ^* '1 millisecond'::interval)";
 constexpr std::size_t longest_name = 64;
 
-/// `@` is the table, `#` the server's time.
+/// `@` is the table, `#` the server's time, `~` the lease, and `^=` the operator = of pg_catalog.
 std::string filled(std::string_view pattern, const std::string& table) {
   std::string sql;
-  for (const char one : pattern) {
-    if (one == '@') {
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] == '@') {
       sql += table;
-    } else if (one == '#') {
+    } else if (pattern[at] == '#') {
       sql += now;
+    } else if (pattern[at] == '~') {
+      sql += filled(later, table);
+    } else if (pattern[at] == '^') {
+      const std::size_t begin = at + 1;
+      at = pattern.find_first_not_of("<=>+-*", begin) - 1;
+      ((sql += "OPERATOR(pg_catalog.") += pattern.substr(begin, at + 1 - begin)) += ')';
     } else {
-      sql += one;
+      sql += pattern[at];
     }
   }
   return sql;
@@ -40,28 +47,27 @@ ShedlockLayout::ShedlockLayout(const std::string& table) : table_(table) {
   statements_ = {
       {"acquire",
        filled("WITH taken AS (INSERT INTO @ AS l (name, lock_until, locked_at, locked_by) VALUES "
-              "($1, # + $3::bigint * interval '1 millisecond', #, $2) ON CONFLICT (name) DO UPDATE "
-              "SET lock_until = greatest(CASE WHEN l.locked_by = $2 THEN l.lock_until END, "
-              "# + $3::bigint * interval '1 millisecond'), locked_at = #, locked_by = $2 "
-              "WHERE l.lock_until <= # OR l.locked_by = $2 RETURNING 1), "
-              "before AS (SELECT locked_by, lock_until FROM @ WHERE name = $1) "
+              "($1, # ^+ ~, #, $2) ON CONFLICT (name) DO UPDATE "
+              "SET lock_until = greatest(CASE WHEN l.locked_by ^= $2 THEN l.lock_until END, "
+              "# ^+ ~), locked_at = #, locked_by = $2 "
+              "WHERE l.lock_until ^<= # OR l.locked_by ^= $2 RETURNING 1), "
+              "before AS (SELECT locked_by, lock_until FROM @ WHERE name ^= $1) "
               "SELECT EXISTS (SELECT FROM taken), (SELECT locked_by FROM before), (SELECT "
-              "ceil(date_part('epoch', lock_until - #) * 1000)::bigint FROM before)",
+              "pg_catalog.ceil(pg_catalog.date_part('epoch'::text, lock_until ^- #) ^* "
+              "1000::float8)::bigint FROM before)",
               table)},
-      {"renew",
-       filled("UPDATE @ SET lock_until = greatest(lock_until, # + $3::bigint * interval "
-              "'1 millisecond') WHERE name = $1 AND locked_by = $2 AND lock_until > # RETURNING 1",
-              table)},
-      {"expire", filled("UPDATE @ SET lock_until = least(lock_until, # + $3::bigint * interval "
-                        "'1 millisecond') WHERE name = $1 AND locked_by = $2 AND lock_until > # "
-                        "RETURNING 1",
+      {"renew", filled("UPDATE @ SET lock_until = greatest(lock_until, # ^+ ~) WHERE name ^= $1 "
+                       "AND locked_by ^= $2 AND lock_until ^> # RETURNING 1",
+                       table)},
+      {"expire", filled("UPDATE @ SET lock_until = least(lock_until, # ^+ ~) WHERE name ^= $1 AND "
+                        "locked_by ^= $2 AND lock_until ^> # RETURNING 1",
                         table)},
-      {"release", filled("UPDATE @ SET lock_until = # WHERE name = $1 AND locked_by = $2 AND "
-                         "lock_until > # RETURNING " +
+      {"release", filled("UPDATE @ SET lock_until = # WHERE name ^= $1 AND locked_by ^= $2 AND "
+                         "lock_until ^> # RETURNING " +
                              std::string(as_not_durable),
                          table)},
       {"verify",
-       filled("SELECT 1 FROM @ WHERE name = $1 AND locked_by = $2 AND lock_until > #", table)},
+       filled("SELECT 1 FROM @ WHERE name ^= $1 AND locked_by ^= $2 AND lock_until ^> #", table)},
   };
 }
 
@@ -71,11 +77,21 @@ Capabilities ShedlockLayout::capabilities() const noexcept {
   return offered;
 }
 
+// Columns whose times depend on the zone of the session, or are rounded, do not end a lock when its
+// holder believes so.
 std::string ShedlockLayout::check() const {
   return filled(
       "SELECT has_table_privilege('@', 'SELECT') AND has_table_privilege('@', 'INSERT') AND "
-      "has_table_privilege('@', 'UPDATE'), (SELECT count(name) + count(lock_until) + "
-      "count(locked_at) + count(locked_by) FROM @ WHERE false)",
+      "has_table_privilege('@', 'UPDATE'), (SELECT count(name) ^+ count(lock_until) ^+ "
+      "count(locked_at) ^+ count(locked_by) FROM @ WHERE false), "
+      "(SELECT string_agg(concat(a.attname, ' ', format_type(a.atttypid, a.atttypmod)), "
+      "', '::text ORDER BY a.attnum) FROM pg_catalog.pg_attribute a "
+      "WHERE a.attrelid ^= '@'::regclass::oid AND a.attname IN ('lock_until', 'locked_at') AND "
+      "(a.atttypid ^<> 'pg_catalog.timestamp'::regtype::oid OR a.atttypmod IN (0, 1, 2))), "
+      "EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid ^= "
+      "i.indrelid AND a.attnum ^= i.indkey[0] WHERE i.indrelid ^= '@'::regclass::oid AND "
+      "i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts ^= 1::int2 AND "
+      "a.attname ^= 'name'::name)",
       table_);
 }
 
@@ -100,6 +116,16 @@ Layout::Verdict ShedlockLayout::verdict(const PGresult* result) const {
   if (cell(result, 0, 0) != "t") {
     return failure("the role may not use the table " + table_ +
                    "; grant it SELECT, INSERT and UPDATE");
+  }
+  if (const std::string_view columns = cell(result, 0, 2); !columns.empty()) {
+    return failure("the table " + table_ + " has the columns " + std::string(columns) +
+                   "; expected timestamp without time zone, with milliseconds: the time that is "
+                   "stored must not depend on the zone of a session (ALTER TABLE " +
+                   table_ + " ALTER lock_until TYPE timestamp, ALTER locked_at TYPE timestamp)");
+  }
+  if (cell(result, 0, 3) != "t") {
+    return failure("the table " + table_ +
+                   " has no primary key or unique index on the column name alone");
   }
   return {};
 }

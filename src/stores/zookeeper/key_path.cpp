@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "stores/zookeeper/node_name.hpp"
+
 namespace latchkey::inline v1::detail::zookeeper {
 namespace {
 
@@ -36,7 +38,7 @@ std::size_t plain_character(std::string_view text) noexcept {
   return overlong || rejected ? 0 : size;
 }
 
-/// Names that are not those of a lock although they could be written.
+/// Names whose first character is encoded, because they are not those of a lock.
 bool is_reserved(std::string_view name, bool is_first) noexcept {
   return name == "." || name == ".." || name.starts_with("_c_") || name.starts_with("_w_") ||
          (is_first && name == "zookeeper");
@@ -53,13 +55,20 @@ std::optional<unsigned> hex_value(char digit) noexcept {
 std::string path_of_key(std::string_view key) {
   std::string path;
   bool starts_name = true;
+  std::size_t entry_end = 0;  // of a name that would be an entry of the queue of the lock above it
   for (std::size_t at = 0; at < key.size();) {
     if (starts_name && key[at] != '/') {
       starts_name = false;
-      if (is_reserved(key.substr(at, key.find('/', at) - at), at == 0)) {
+      const std::string_view name = key.substr(at, key.find('/', at) - at);
+      if (parse_node(name)) entry_end = at + name.size();
+      if (is_reserved(name, at == 0)) {
         encode(path, key[at++]);
         continue;
       }
+    }
+    if (at + 1 == entry_end) {  // a number that does not end in a digit is none
+      encode(path, key[at++]);
+      continue;
     }
     if (key[at] == '/') {
       // Not at the start, at the end, or behind another one.

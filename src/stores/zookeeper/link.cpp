@@ -49,7 +49,15 @@ void Link::advance(TimePoint now) {
   session_->process(own_.valid() ? descriptors_.ready(own_.get()) : short{0});
   examine(now);
   check_silence(now);
+  if (session_ && now >= next_sign_of_life()) {
+    session_->exists(uri_.folder.empty() ? "/" : uri_.folder, false, [](Reply&&) {});
+  }
   rest(now);
+}
+
+Link::TimePoint Link::next_sign_of_life() const noexcept {
+  if (!is_up() || !keeps_session_) return Clock::never();
+  return later(session_->last_sent(), session_->timeout() / 10);
 }
 
 void Link::rest(TimePoint now) {
@@ -89,7 +97,7 @@ void Link::unwatch() noexcept {
 Link::TimePoint Link::due() const noexcept {
   if (!session_) return policy_.next_attempt_at();
   if (stage_ == Stage::connecting && session_->descriptor() < 0) return policy_.next_attempt_at();
-  TimePoint due = library_due_;
+  TimePoint due = std::min(library_due_, next_sign_of_life());
   if (session_->has_operations()) due = std::min(due, later(session_->oldest(), timeout_));
   if (stage_ == Stage::connecting) due = std::min(due, later(stage_since_, timeout_));
   return due;
@@ -136,7 +144,7 @@ void Link::examine(TimePoint now) {
 // The first operation shows that the server works, and that it lets this user in.
 void Link::greet(TimePoint now) {
   const std::chrono::milliseconds granted = session_->timeout();
-  if (granted != uri_.session) {
+  if (granted < uri_.session || granted > uri_.requested_session) {
     const ConnectionFailure failure{.permanent = true,
                                     .text = "the server offers no session of " +
                                             seconds_text(uri_.session) +
@@ -181,13 +189,14 @@ void Link::on_ended(TimePoint now) {
     fail({.permanent = false, .text = why, .nothing_listens = nothing_listens}, now);
     events_.on_down(why);
   }
-  if (stage_ == Stage::connecting && was_up_ && now - lost_at_ >= uri_.session)
+  if (stage_ == Stage::connecting && was_up_ && now - lost_at_ >= session_->timeout())
     give_session_up(now);
 }
 
 std::string Link::why_ended() const {
   const int error = session_->last_error();
   if (error == ECONNREFUSED) return "connection refused";
+  if (error == EBADMSG) return "the server sent a malformed message";
   if (error == 0 || error == ENOENT || error == EAGAIN) return "the server closed the connection";
   return std::error_code(error, std::generic_category()).message();
 }

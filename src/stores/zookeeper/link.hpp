@@ -62,6 +62,10 @@ class Link {
 
   /// A caller needs the connection.
   void want(TimePoint now) noexcept { policy_.want(now); }
+  /// Whether this process holds or awaits something. Then the server hears from it every tenth of
+  /// the session. The leader, which ends sessions, learns of that twice in a tick, and a renewal
+  /// proves no more than that it has heard of the signs of life before the last time.
+  void keep_session(bool keep) noexcept { keeps_session_ = keep; }
   /// Reads, connects, and does what is due.
   void advance(TimePoint now);
   /// After operations were sent: what is to be waited for.
@@ -85,6 +89,7 @@ class Link {
   void fail(ConnectionFailure failure, TimePoint now);
   void give_session_up(TimePoint now);
   void check_silence(TimePoint now);
+  [[nodiscard]] TimePoint next_sign_of_life() const noexcept;
   [[nodiscard]] std::string why_ended() const;
 
   const ZooKeeperUri uri_;
@@ -94,7 +99,8 @@ class Link {
   ReconnectPolicy policy_;
   std::unique_ptr<Session> session_;
   Stage stage_ = Stage::apart;
-  bool was_up_ = false;      ///< this session
+  bool was_up_ = false;  ///< this session
+  bool keeps_session_ = false;
   std::string rejected_;     ///< why the server does not let this client in; empty: it does
   int watched_ = -1;         ///< the library's descriptor that `own_` duplicates
   FileDescriptor own_;       ///< in `descriptors_`

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/nodes.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/in_quotes.hpp"
@@ -13,7 +15,7 @@ namespace latchkey::inline v1::detail::zookeeper {
 std::string Nodes::path_of(std::string_view key) const { return folder_ + '/' + path_of_key(key); }
 
 std::string Nodes::key_of(std::string_view path) const {
-  return key_of_path(path.substr(folder_.size() + 1));
+  return key_of_path(path.substr(std::min(folder_.size() + 1, path.size())));
 }
 
 std::vector<Ticket> Nodes::tickets(const std::vector<std::string>& names) {
@@ -78,6 +80,17 @@ void Nodes::make_folders(const std::string& lock) {
   }
 }
 
+namespace {
+
+/// The entry of this lock that has this path; empty: it is none.
+std::optional<Ticket> made_node(std::string_view path, std::string_view lock) {
+  const bool below =
+      path.size() > lock.size() && path.starts_with(lock) && path[lock.size()] == '/';
+  return below ? parse_node(path.substr(lock.size() + 1)) : std::nullopt;
+}
+
+}  // namespace
+
 TicketOwner NodeQueue::owner_of(const HoldId& id) const noexcept { return zookeeper::owner_of(id); }
 
 std::string NodeQueue::path_of(const Place& place) const {
@@ -94,8 +107,12 @@ void NodeQueue::create(Place& place) {
         if (reply.code == ZNONODE)
           refusal = "the server deletes " + in_quotes(lock) + " again and again";
         if (reply.code == ZOK) {
-          const auto parsed = parse_node(std::string_view(reply.path).substr(lock.size() + 1));
-          if (parsed) ticket = *parsed;
+          if (const auto parsed = made_node(reply.path, lock)) {
+            ticket = *parsed;
+          } else {
+            refusal = "the server says that it made " + in_quotes(reply.path) + " below " +
+                      in_quotes(lock);
+          }
         }
         recipe_.created(place, refusal, std::move(ticket),
                         static_cast<std::uint64_t>(reply.created));
@@ -106,6 +123,7 @@ void NodeQueue::create(Place& place) {
 }
 
 void NodeQueue::list(Line& line, Place* asker) {
+  nodes_.session().reach_leader(nodes_.path_of(line.key), Session::Reach::leader);
   nodes_.session().children(
       nodes_.path_of(line.key), false,
       [this, asker, key = line.key](Reply&& reply) { listed(key, asker, std::move(reply)); });
@@ -144,8 +162,9 @@ void NodeQueue::remove(Place& place) {
 }
 
 // The watch tells if somebody else deletes the node of a hold.
-void NodeQueue::check(Place& place) {
+void NodeQueue::check(Place& place, bool prolongs) {
   const std::string path = path_of(place);
+  nodes_.session().reach_leader(path, prolongs ? Session::Reach::majority : Session::Reach::leader);
   nodes_.session().exists(
       path, place.stage == Place::Stage::held, [this, &place, path](Reply&& reply) {
         recipe_.checked(place, Nodes::refusal(reply.code, path), reply.code == ZOK,

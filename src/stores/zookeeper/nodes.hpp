@@ -63,7 +63,7 @@ class NodeQueue final : public QueueStore {
   void list(Line& line, Place* asker) override;
   void watch(Line& line, const std::string& name) override;
   void remove(Place& place) override;
-  void check(Place& place) override;
+  void check(Place& place, bool prolongs) override;
   void convert(Place& place) override;
 
   void listed(const std::string& key, Place* asker, Reply&& reply);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <new>
 #include <stdexcept>
@@ -27,7 +28,7 @@ Session::Session(const ZooKeeperUri& uri, Deleted on_event)
     : open_(uri.open), on_event_(std::move(on_event)) {
   const std::string login = uri.user.empty() ? std::string() : uri.user + ':' + uri.password;
   handle_ = ::zookeeper_init2(uri.hosts().c_str(), &Session::on_event,
-                              static_cast<int>(uri.session.count()), nullptr, this,
+                              static_cast<int>(uri.requested_session.count()), nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &ignore_log);
   if (handle_ == nullptr) throw std::runtime_error("no server's name can be resolved");
   // By default each call of zookeeper_interest resolves the names, and waits for that.
@@ -49,13 +50,22 @@ Session::State Session::state() const noexcept {
   return state == ZOO_AUTH_FAILED_STATE ? State::refused : State::connecting;
 }
 
-// The library reads one message at a time.
+// The library reads one message at a time, and all of it if all of it has arrived.
 void Session::process(short events) {
   if (descriptor_ < 0 || events == 0) return;
   int wanted = ((events & POLLOUT) != 0 ? ZOOKEEPER_WRITE : 0) |
                ((events & (POLLIN | POLLERR | POLLHUP)) != 0 ? ZOOKEEPER_READ : 0);
   if ((events & (POLLERR | POLLHUP)) != 0) wanted |= ZOOKEEPER_WRITE;  // a connect that failed
   for (bool first = true;; first = false) {
+    if ((wanted & ZOOKEEPER_READ) != 0 && state() == State::connected) {
+      const Next next = next_message();
+      if (next == Next::incomplete) {
+        if (!first || (wanted &= ~ZOOKEEPER_READ) == 0) return;
+      } else if (next == Next::malformed) {
+        is_malformed_ = true;
+        break_connection();
+      }
+    }
     errno = 0;
     const int code = ::zookeeper_process(handle_, first ? wanted : ZOOKEEPER_READ);
     if (std::exchange(is_broken_, false)) {
@@ -66,6 +76,38 @@ void Session::process(short events) {
     if (code != ZOK && code != ZNOTHING) fail(errno);
     return;
   }
+}
+
+Session::Next Session::next_message() {
+  if (long_message_ && *long_message_ == completed_) return Next::readable;
+  long_message_.reset();
+  std::array<char, length_size + longest_whole_message> bytes;
+  const ssize_t got = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got <= 0) return Next::readable;  // the library reports it
+  const std::string_view input(bytes.data(), static_cast<std::size_t>(got));
+  const std::size_t length =
+      input.size() < length_size ? longest_whole_message : message_length(input);
+  if (length == 0) return Next::malformed;
+  const std::size_t whole = length_size + std::min(length, longest_whole_message);
+  if (input.size() < whole) {
+    // If nothing has arrived since the last look, nothing will: the connection has ended.
+    const bool grows = std::exchange(peeked_bytes_, input.size()) != input.size();
+    await_bytes(input.size() < length_size ? length_size : whole);
+    return grows ? Next::incomplete : Next::malformed;
+  }
+  peeked_bytes_ = 0;
+  await_bytes(1);
+  const ReplyShape* const awaited = operations_.empty() ? nullptr : &operations_.front()->shape;
+  if (!is_readable(input.substr(length_size, whole - length_size), length, awaited))
+    return Next::malformed;
+  if (length > longest_whole_message) long_message_ = completed_;
+  return Next::readable;
+}
+
+void Session::await_bytes(std::size_t count) noexcept {
+  if (std::exchange(awaited_bytes_, count) == count) return;
+  const int value = static_cast<int>(count);
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
 }
 
 short Session::interest(std::chrono::microseconds& wait) {
@@ -92,7 +134,10 @@ void Session::cork(bool on) noexcept {
   if (descriptor_ >= 0) ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
 }
 
-void Session::send_out() noexcept { cork(false); }
+void Session::send_out() noexcept {
+  cork(false);
+  reached_ = Reach::none;
+}
 
 // After some errors the library leaves the connection open.
 void Session::fail(int error) noexcept {
@@ -100,14 +145,22 @@ void Session::fail(int error) noexcept {
   const bool is_open = state == ZOO_CONNECTED_STATE || state == ZOO_ASSOCIATING_STATE ||
                        state == ZOO_CONNECTING_STATE;
   if (is_open) return break_connection();
-  last_error_ = error;
+  last_error_ = std::exchange(is_malformed_, false) ? EBADMSG : error;
+  awaited_bytes_ = 1;
+  peeked_bytes_ = 0;
+  long_message_.reset();
   descriptor_ = -1;
   is_corked_ = false;
   ++ended_;
 }
 
+// A socket that is shut down still has what arrived before, which may be what it is broken for.
 void Session::break_connection() noexcept {
-  if (descriptor_ >= 0) ::shutdown(descriptor_, SHUT_RDWR);
+  if (descriptor_ < 0) return;
+  ::shutdown(descriptor_, SHUT_RDWR);
+  std::array<char, 4096> bytes;
+  while (::recv(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+  }
 }
 
 void Session::drop() noexcept {

@@ -9,12 +9,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <latchkey/clock.hpp>
 
+#include "stores/zookeeper/reply_check.hpp"
 #include "stores/zookeeper/zookeeper_uri.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
@@ -58,7 +60,8 @@ class Session {
   short interest(std::chrono::microseconds& wait);
   /// How many connections, and attempts to connect, have ended.
   [[nodiscard]] unsigned ended() const noexcept { return ended_; }
-  /// The error number of the one that ended last; 0: the server closed it.
+  /// The error number of the one that ended last; 0: the server closed it, EBADMSG: a message of
+  /// the server could not be read.
   [[nodiscard]] int last_error() const noexcept { return last_error_; }
   /// Ends the connection, not the session.
   void break_connection() noexcept;
@@ -70,6 +73,8 @@ class Session {
   /// When the oldest operation under way was sent.
   [[nodiscard]] Clock::time_point oldest() const noexcept { return operations_.front()->sent; }
   void set_now(Clock::time_point now) noexcept { now_ = now; }
+  /// When the last operation was sent.
+  [[nodiscard]] Clock::time_point last_sent() const noexcept { return last_sent_; }
   /// The network receives the operations since the last call together.
   void send_out() noexcept;
 
@@ -88,9 +93,18 @@ class Session {
                Handler handler);
   /// Later reads see everything that was written before, by other connections too.
   void sync(const std::string& path, Handler handler);
+  /// A server that is cut off from the leader answers reads from what it knows, for syncLimit
+  /// ticks. The replies to operations after this one come only if the server has reached the
+  /// leader, and the leader still had this session. `majority`: by a write that changes nothing,
+  /// which needs a majority of the servers; a leader that has lost its majority answers a sync as
+  /// long.
+  enum class Reach : std::uint8_t { none, leader, majority };
+  /// Once for all operations that the network receives together.
+  void reach_leader(const std::string& path, Reach reach);
 
  private:
-  struct Replacement {
+  /// What the library reads and writes until it reports operations in one step.
+  struct Transaction {
     std::string path, by, data;
     std::vector<char> made;
     zoo_op_t steps[2];
@@ -98,14 +112,21 @@ class Session {
   };
   struct Operation {
     Session* session;  ///< null: it was dropped
+    ReplyShape shape;
     Handler handler;
     Clock::time_point sent;
-    std::unique_ptr<Replacement> replacement{};
+    std::unique_ptr<Transaction> transaction{};
   };
 
   void fail(int error) noexcept;
+  /// Whether the library may read the next message, or the rest of one.
+  enum class Next : std::uint8_t { readable, incomplete, malformed };
+  [[nodiscard]] Next next_message();
+  void await_bytes(std::size_t count) noexcept;
   void cork(bool on) noexcept;
-  Operation* begin(Handler handler, std::unique_ptr<Replacement> replacement = nullptr);
+  Operation* begin(ReplyShape shape, Handler handler,
+                   std::unique_ptr<Transaction> transaction = nullptr);
+  void write_nothing(const std::string& path);
   void sent(Operation* operation, int code) noexcept;
   /// `fill(reply)` reads what the library passes, if the operation has succeeded.
   template <class Fill>
@@ -120,8 +141,15 @@ class Session {
   int descriptor_ = -1;
   int last_error_ = 0;
   unsigned ended_ = 0;
-  Clock::time_point now_{};
+  Clock::time_point now_{}, last_sent_{};
   bool is_corked_ = false;
+  Reach reached_ = Reach::none;    ///< by the operations since the last `send_out`
+  bool is_malformed_ = false;      ///< the connection ends because of a message
+  std::size_t awaited_bytes_ = 1;  ///< the descriptor is ready once it has as many
+  std::size_t peeked_bytes_ = 0;   ///< of the message that was incomplete last
+  unsigned long completed_ = 0;    ///< operations
+  /// `completed_` while the library reads a long message in parts.
+  std::optional<unsigned long> long_message_{};
   bool is_broken_ = false;             ///< memory was missing for a reply
   std::deque<Operation*> operations_;  ///< under way, the oldest first
 };

@@ -56,12 +56,14 @@ void ZooKeeperClient::send(Clock::time_point now) {
   if (!link_.is_up() || now >= later(driven_at_, uri_.session / 8)) return;
   link_.session().set_now(now);
   dispatch_pending();
+  link_.keep_session(!queue_.recipe().is_empty());
   link_.rest(now);
 }
 
 void ZooKeeperClient::advance(Clock::time_point now) {
   driven_at_ = now;
   queue_.recipe().set_now(now);
+  link_.keep_session(!queue_.recipe().is_empty());
   link_.advance(now);
   if (link_.is_up()) {
     if (queue_.recipe().due() <= now || !pending_.empty()) {

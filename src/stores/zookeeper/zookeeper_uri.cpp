@@ -33,9 +33,15 @@ milliseconds parse_session(std::string_view text) {
   syntax.refuse_value("session", text, "a time from 100ms to 3600s");
 }
 
+/// A fifth, because the client gives a sign of life every tenth of the session. With a short lease
+/// half a tick, 1 s by default, counts for more than that.
+milliseconds margin_over(milliseconds lease) {
+  return std::max(lease / 5, std::min(milliseconds(2000), lease / 2));
+}
+
 void set_option(ZooKeeperUri& uri, const UriOption& option) {
   if (option.name == "session") {
-    uri.session = parse_session(option.value);
+    uri.session = uri.requested_session = parse_session(option.value);
   } else if (option.name == "acl") {
     uri.open = option.value == "open";
     if (!uri.open && option.value != "creator") {
@@ -63,6 +69,7 @@ ZooKeeperUri ZooKeeperUri::parse(std::string_view uri, milliseconds default_sess
   parsed.user = parts.user;
   parsed.password = parts.password;
   parsed.session = default_session;
+  parsed.requested_session = default_session + margin_over(default_session);
   parsed.open = parts.user.empty();
   if (parts.user.empty() != parts.password.empty()) {
     throw std::invalid_argument(

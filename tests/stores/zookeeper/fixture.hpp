@@ -19,7 +19,8 @@ namespace latchkey::tests {
 
 using namespace std::chrono_literals;
 
-/// Locks on `uri`, whose session, and so whose watchdog's lease, is 6 s.
+/// Locks on `uri` whose watchdog's lease is `session`. The session is not shorter, and longer by a
+/// margin unless `uri` names one.
 inline Locks connect_zookeeper(const std::string& uri, std::chrono::milliseconds session = 6s,
                                std::chrono::milliseconds timeout = 2s) {
   register_zookeeper();

@@ -38,7 +38,10 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
   void list(Line& line, Place*) override { log_.push_back("list"), line_ = &line; }
   void watch(Line&, const std::string& name) override { log_.push_back("watch " + name); }
   void remove(Place& place) override { log_.push_back("remove"), place_ = &place; }
-  void check(Place& place) override { log_.push_back("check"), place_ = &place; }
+  void check(Place& place, bool prolongs) override {
+    log_.push_back(prolongs ? "check and prolong" : "check");
+    place_ = &place;
+  }
   void convert(Place& place) override { log_.push_back("convert"), place_ = &place; }
 
   void completed(Request&, Outcome&& outcome) noexcept override {

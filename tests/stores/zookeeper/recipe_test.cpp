@@ -46,7 +46,7 @@ TEST_F(RecipeTest, AnAttemptThatDoesNotWaitDeletesItsEntryBeforeItIsBusy) {
   EXPECT_TRUE(recipe_.is_empty());
 }
 
-TEST_F(RecipeTest, TheLastPredecessorsDeletionGrantsWithoutAnotherLook) {
+TEST_F(RecipeTest, TheLastPredecessorsDeletionGrantsAfterALookAtTheOwnEntry) {
   Request acquire = request(Verb::acquire);
   acquire.queues = true;
   submit(acquire);
@@ -55,8 +55,74 @@ TEST_F(RecipeTest, TheLastPredecessorsDeletionGrantsWithoutAnotherLook) {
   EXPECT_EQ(log(), (Log{"create", "watch 3"}));
   recipe_.deleted(*recipe_.find("key"), "3");
   deliver();
+  EXPECT_EQ(log(), Log{"check"});
+  EXPECT_TRUE(notes_.empty());
+  recipe_.checked(*place_, {}, true, 100);
+  deliver();
   EXPECT_EQ(log(), Log{});
   EXPECT_EQ(notes_, std::vector{Notification::Kind::granted});
+}
+
+// An operator had deleted it, or the leader had ended the session: the next in the queue was
+// granted the lock, too.
+TEST_F(RecipeTest, AWaiterWhoseOwnEntryWasDeletedIsNotGranted) {
+  Request acquire = request(Verb::acquire);
+  acquire.queues = true;
+  submit(acquire);
+  made({ticket(3), ticket(7)});
+  EXPECT_EQ(outcome(), OutcomeKind::busy);
+  log();
+  recipe_.deleted(*recipe_.find("key"), "3");
+  Request again = acquire;
+  submit(again);  // waits for the look
+  EXPECT_EQ(log(), Log{"check"});
+  recipe_.checked(*place_, {}, false, 0);
+  deliver();
+  EXPECT_TRUE(notes_.empty());
+  EXPECT_EQ(log(), Log{"create"}) << "the acquire takes a new place";
+}
+
+TEST_F(RecipeTest, AWaiterWithoutACallIsToldThatItsEntryIsGone) {
+  Request acquire = request(Verb::acquire);
+  acquire.queues = true;
+  submit(acquire);
+  made({ticket(3), ticket(7)});
+  outcomes_.clear();
+  recipe_.deleted(*recipe_.find("key"), "3");
+  recipe_.checked(*place_, {}, false, 0);
+  deliver();
+  EXPECT_EQ(notes_, std::vector{Notification::Kind::released});
+  EXPECT_TRUE(recipe_.is_empty());
+}
+
+TEST_F(RecipeTest, TheConnectionIsLostDuringTheLookAtTheOwnEntry) {
+  Request acquire = request(Verb::acquire);
+  acquire.queues = true;
+  submit(acquire);
+  made({ticket(3), ticket(7)});
+  outcomes_.clear();
+  recipe_.deleted(*recipe_.find("key"), "3");
+  recipe_.link_lost("cut");
+  log();
+  recipe_.link_resumed();
+  EXPECT_EQ(log(), Log{"list"});
+  listed(nullptr, {ticket(7)});
+  EXPECT_EQ(notes_, std::vector{Notification::Kind::granted});
+}
+
+// A read of a server that is cut off from the leader moved the deadline.
+TEST_F(RecipeTest, WhatMovesADeadlineNeedsAMajorityOfTheServers) {
+  Request acquire = request(Verb::acquire), renew = request(Verb::renew);
+  Request verify = request(Verb::verify), again = request(Verb::acquire);
+  submit(acquire);
+  made({ticket(7)});
+  for (Request* const each : {&renew, &verify, &again}) {
+    log();
+    submit(*each);
+    EXPECT_EQ(log(), Log{each->verb == Verb::verify ? "check" : "check and prolong"});
+    recipe_.checked(*place_, {}, true, 100);
+    deliver();
+  }
 }
 
 TEST_F(RecipeTest, TheDeletionOfOneOfSeveralLeadsToALookAndTheNextWatch) {
@@ -121,7 +187,7 @@ TEST_F(RecipeTest, ARepeatedAcquireAdoptsTheEntryWhoseReplyWasLost) {
   log();
   Place& place = *recipe_.find("key")->places[0];
   listed(&place, {ticket(7)});
-  EXPECT_EQ(log(), Log{"check"});
+  EXPECT_EQ(log(), Log{"check and prolong"});
   recipe_.checked(place, {}, true, 100);
   deliver();
   if (outcomes_.empty()) {

@@ -162,7 +162,7 @@ TEST_F(ZooKeeperSoak, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   ASSERT_EQ(::pipe(pipe.data()), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const Locks own = connect_zookeeper(server().uri(folder), 2s);
+    const Locks own = connect_zookeeper(server().uri(folder) + "?session=2s", 2s);
     const Hold hold = own.lock("key").acquire(1s);
     static_cast<void>(::write(pipe[1], "x", 1));
     for (;;) ::pause();

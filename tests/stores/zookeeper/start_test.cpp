@@ -93,6 +93,50 @@ TEST_F(ZooKeeperStart, AServerThatIsTooOldIsNamed) {
   EXPECT_NE(why.find("older than ZooKeeper 3.5.3"), std::string::npos) << why;
 }
 
+/// What a server answers whose replies to creations lack what `cut` takes away.
+class MalformedReplies {
+ public:
+  explicit MalformedReplies(std::string body) : body_(std::move(body)) {}
+  void operator()(std::string& received, std::string& to_send) const {
+    std::string others;
+    while (received.size() >= 12) {
+      std::string message = received.substr(0, 4 + static_cast<unsigned char>(received[3]));
+      if (received.size() < message.size()) break;
+      received.erase(0, message.size());
+      const bool creates = message.size() > 12 && message[11] == '\x0F' && message[4] != '\0';
+      if (creates) {
+        const std::string reply = message.substr(4, 4) + std::string(12, '\0') + body_;
+        to_send += std::string(3, '\0') + static_cast<char>(reply.size()) + reply;
+      } else {
+        answer_as_old_server(message, to_send);
+      }
+    }
+  }
+
+ private:
+  std::string body_;
+};
+
+// The process that held a lock was aborted.
+TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
+  const std::string size(3, '\0'), stat(68, '\1');
+  const std::string long_size{"\x7f\xff\xff\xff", 4}, negative_size{"\xff\xff\xff\x00", 4};
+  for (const std::string& body :
+       {size + "\1/" + stat, size + "\x0E/elsewhere/x-y" + stat, std::string(4, '\0') + stat,
+        std::string(), size + "\1/" + stat.substr(1), long_size + "/" + stat,
+        negative_size + stat}) {
+    const ScriptedServer server{MalformedReplies(body)};
+    const Locks locks = connect_zookeeper("zookeeper://" + server.address() + "/locks", 6s, 500ms);
+    try {
+      EXPECT_FALSE(locks.lock("key").try_acquire(0s));
+    } catch (const BackendUnavailable&) {
+    } catch (const BackendRefused& error) {
+      EXPECT_NE(std::string(error.what()).find("the server says that it made"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {
   const std::string folder = fresh_folder();
   const std::string host = server().address() + folder;

@@ -33,6 +33,25 @@ TEST(ZooKeeperKeys, WhatNoPathContainsIsEncoded) {
   EXPECT_EQ(path_of_key("a/_c_x"), "a/%5Fc_x");
 }
 
+// Its folder was a place in the queue of the key `a`, which was busy for ever.
+TEST(ZooKeeperKeys, AKeyThatLooksLikeAPlaceInAQueueIsEncoded) {
+  EXPECT_EQ(path_of_key("a/x-lock-0000000000"), "a/x-lock-000000000%30");
+  EXPECT_EQ(path_of_key("lock-0000000017/b"), "lock-000000001%37/b");
+  for (const std::string key :
+       {"a/x-lock-0000000000", "a/__READ__0000000012", "a/__WRIT__-000000012", "lock-1234567890",
+        "a/_c_4ab2e3a0-1234-4cde-8f01-23456789abcd-lock-0000000007/b"}) {
+    const std::string path = path_of_key(key);
+    EXPECT_EQ(key_of_path(path), key);
+    std::size_t begin = 0;
+    for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+      end = path.find('/', begin);
+      const std::string name = path.substr(begin, end - begin);
+      EXPECT_FALSE(parse_node(name)) << name;
+      EXPECT_FALSE(is_subscriber(name)) << name;
+    }
+  }
+}
+
 TEST(ZooKeeperKeys, DifferentKeysHaveDifferentPathsThatLeadBack) {
   std::minstd_rand random(7);
   std::set<std::string> keys, paths;
@@ -84,6 +103,7 @@ TEST(ZooKeeperUri, PartsAndDefaults) {
   EXPECT_EQ(uri.hosts(), "a:2181,b:2182");
   EXPECT_EQ(uri.folder, "/x/y");
   EXPECT_EQ(uri.session, 12s);
+  EXPECT_EQ(uri.requested_session, 12s);
   EXPECT_EQ(uri.password, "p:w");
   EXPECT_FALSE(uri.open);
   EXPECT_EQ(uri.describe(), "zookeeper://a:2181,b:2182/x/y");
@@ -91,6 +111,7 @@ TEST(ZooKeeperUri, PartsAndDefaults) {
   EXPECT_EQ(plain.hosts(), "[::1]:2181");
   EXPECT_EQ(plain.folder, "");
   EXPECT_EQ(plain.session, 30s);
+  EXPECT_EQ(plain.requested_session, 36s) << "longer than the leases";
   EXPECT_TRUE(plain.open);
 }
 

@@ -34,7 +34,8 @@ struct Job {
 /// | creating | the entry is being made                    | ordering; unsure if the        |
 /// |          |                                            | connection ends                |
 /// | ordering | it was made, the entries are being read    | waiting, held, removing (busy) |
-/// | waiting  | it waits for its predecessor               | first, held, removing          |
+/// | waiting  | it waits for its predecessor, or, once     | first, held, removing          |
+/// |          | that is deleted, looks at its own entry    |                                |
 /// | first    | nobody is before it; its owner was told,   | held by an acquire, removing   |
 /// |          | but has not taken the lock                 |                                |
 /// | held     | its owner holds the lock                   | removing; absent if taken away |
@@ -65,6 +66,7 @@ struct Place {
   std::uint32_t tokens = 1;
   std::string watched;                ///< the name of the predecessor whose deletion is awaited
   bool watched_is_last = false;       ///< Predecessor::is_last
+  bool looks_at_own = false;          ///< the last predecessor is gone, the own entry is checked
   bool behind_foreign = false;        ///< the predecessor is of another library
   Sink* sink = nullptr;               ///< of the last acquire: notifications go to it
   std::chrono::milliseconds lease{};  ///< of the last acquire

@@ -193,14 +193,25 @@ void QueueRecipe::deleted(Line& line, std::string_view name) {
     if (place.has_entry() && place.ticket.name == name && place.operations == 0) vanish(place);
     if (place.stage != Stage::waiting || place.watched != name) continue;
     unwatch(place);
-    if (place.watched_is_last && place.jobs.empty()) {
-      become_first(place);
+    if (place.watched_is_last && place.jobs.empty() && place.operations == 0) {
+      place.looks_at_own = true;
+      ++place.operations;
+      store_.check(place, false);
     } else {
       reads = true;
     }
   }
   if (reads) read_again(line);
   sweep(line);
+}
+
+// Nobody was before this place but the predecessor that is deleted. Somebody may have deleted the
+// own entry, too: then the next in the queue is first.
+void QueueRecipe::looked_at_own(Place& place, const Refusal& refusal, bool exists) {
+  place.looks_at_own = false;
+  if (place.stage != Stage::waiting) return;
+  if (!refusal.empty()) return read_again(*place.line);
+  exists ? become_first(place) : vanish(place);
 }
 
 void QueueRecipe::removed(Place& place, const Refusal& refusal, bool existed) {
@@ -232,6 +243,7 @@ void QueueRecipe::link_lost(const std::string& why) {
         outbox_.complete_unknown(*job.request, *job.sink, why, !began);
       }
       place.operations = 0;
+      place.looks_at_own = false;
       unwatch(place);
       if (place.stage == Stage::creating) place.stage = Stage::unsure;
       if (place.stage == Stage::ordering) place.stage = Stage::waiting;

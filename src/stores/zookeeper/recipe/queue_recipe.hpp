@@ -27,14 +27,17 @@ class QueueStore {
   /// Makes the entry of this place, then reads the entries of its line: `created` and, unless that
   /// was refused, `listed` with this place.
   virtual void create(Place& place) = 0;
-  /// Reads the entries: `listed`. `asker`: may be null.
+  /// Reads the entries: `listed`. `asker`: may be null. A hold may follow from what is read, so the
+  /// server reads after it has reached the leader, which knows whose session has ended.
   virtual void list(Line& line, Place* asker) = 0;
   /// `deleted` once the entry is deleted, also if it is already.
   virtual void watch(Line& line, const std::string& name) = 0;
   /// Deletes the entry of this place: `removed`.
   virtual void remove(Place& place) = 0;
-  /// Checks whether the entry of this place exists: `checked`.
-  virtual void check(Place& place) = 0;
+  /// Checks whether the entry of this place exists: `checked`. The server reads after it has
+  /// reached the leader. `prolongs`: the hold's deadline is moved, so a majority of the servers has
+  /// to take part: a leader that is cut off from it no longer decides whose session ends.
+  virtual void check(Place& place, bool prolongs) = 0;
   /// The entry of this place, a writer's, becomes a reader's at the same position, in one step:
   /// `converted`.
   virtual void convert(Place& place) = 0;
@@ -129,6 +132,7 @@ class QueueRecipe {
   void evaluate(Place& place, const std::vector<Ticket>& tickets);
   void become_first(Place& place);
   void vanish(Place& place);
+  void looked_at_own(Place& place, const Refusal& refusal, bool exists);
   void unwatch(Place& place) noexcept;
   void remove(Place& place);
   void read_again(Line& line);

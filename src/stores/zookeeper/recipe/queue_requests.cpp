@@ -92,7 +92,7 @@ void QueueRecipe::begin_acquire(Place& place, const Request& request) {
   if (place.stage == Stage::unsure) return search(place);
   ++place.operations;
   const bool lists = place.stage == Stage::waiting && place.stamp != 0;
-  lists ? store_.list(*place.line, &place) : store_.check(place);
+  lists ? store_.list(*place.line, &place) : store_.check(place, true);
 }
 
 void QueueRecipe::begin_release(Place& place, Job& job) {
@@ -107,12 +107,18 @@ void QueueRecipe::begin_check(Place& place, const Request& request) {
   if (place.stage != Stage::held) return complete(place, Outcome::Kind::gone);
   ++place.operations;
   place.converts = request.verb == Verb::downgrade && place.type == LockType::WRITE;
-  place.converts ? store_.convert(place) : store_.check(place);
+  place.converts ? store_.convert(place) : store_.check(place, request.verb != Verb::verify);
 }
 
 void QueueRecipe::checked(Place& place, const Refusal& refusal, bool exists, std::uint64_t stamp) {
   --place.operations;
   if (place.stamp == 0) place.stamp = stamp;
+  if (place.looks_at_own) {
+    looked_at_own(place, refusal, exists);
+    if (place.has_entry()) end_at(place, place.ends);  // what ended during the look is due now
+    run(place);
+    return sweep(*place.line);
+  }
   if (place.jobs.empty()) return;
   const Request& request = *place.jobs.front().request;
   if (!refusal.empty()) {

@@ -12,6 +12,7 @@ void QueueRecipe::start_over() noexcept {
       Place& place = *each;
       place.jobs.clear();
       place.operations = 0;
+      place.looks_at_own = false;
       unwatch(place);
       if (place.stage == Stage::creating || place.converts) place.stage = Stage::unsure;
       if (place.stage == Stage::ordering) place.stage = Stage::waiting;

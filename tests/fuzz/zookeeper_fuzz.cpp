@@ -1,0 +1,270 @@
+// Drives a Session of ZooKeeper with operations, and a server that replies as it should, or with
+// anything else. Each operation is completed at most once, and nothing may hang, or end the
+// process.
+//
+// Each byte of the input is a move, followed by the parameters of the move.
+//
+// Covers: src/stores/zookeeper/reply_check.cpp src/stores/zookeeper/session_operations.cpp
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/file_descriptor.hpp"
+#include "fuzz/moves.hpp"
+#include "stores/zookeeper/session.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace latchkey::detail::zookeeper;
+using latchkey::detail::FileDescriptor;
+using latchkey::fuzz::Moves;
+
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+std::string number(std::int64_t value, int size = 4) {
+  std::string bytes;
+  for (int at = size - 1; at >= 0; --at) bytes += static_cast<char>(value >> (8 * at));
+  return bytes;
+}
+std::string text(std::string_view content) {
+  return number(static_cast<std::int64_t>(content.size())) + std::string(content);
+}
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (const char byte : bytes.substr(at, 4)) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+/// One connection. It knows the requests that it has not replied to.
+class FakeZooKeeper {
+ public:
+  struct Request {
+    std::string xid;
+    std::uint32_t kind;
+  };
+
+  FakeZooKeeper() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listening_.get(), plain, size) != 0 || ::listen(listening_.get(), 8) != 0 ||
+        ::getsockname(listening_.get(), plain, &size) != 0) {
+      throw std::runtime_error("cannot listen on 127.0.0.1");
+    }
+    port_ = ntohs(address.sin_port);
+  }
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::deque<Request>& requests() noexcept { return requests_; }
+
+  /// Accepts, reads, and sends what is to be sent.
+  void work() {
+    if (!link_.valid())
+      link_ = FileDescriptor(::accept4(listening_.get(), nullptr, nullptr, flags));
+    if (!link_.valid()) return;
+    std::array<char, 4096> part{};
+    for (ssize_t size = 0; (size = ::recv(link_.get(), part.data(), part.size(), 0)) > 0;) {
+      received_.append(part.data(), static_cast<std::size_t>(size));
+    }
+    while (received_.size() >= 4 && received_.size() >= 4 + number_at(received_, 0)) {
+      const std::string message = received_.substr(4, number_at(received_, 0));
+      received_.erase(0, 4 + message.size());
+      if (!std::exchange(greeted_, true)) {
+        send(number(0) + message.substr(12, 4) + number(7, 8) + text(std::string(16, 'p')) + '\0');
+      } else {
+        requests_.push_back({message.substr(0, 4), number_at(message, 4)});
+      }
+    }
+  }
+  void send(const std::string& message) { send_raw(text(message)); }
+  void send_raw(const std::string& bytes) {
+    if (!link_.valid()) return;
+    static_cast<void>(::send(link_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+  }
+  void hang_up() { link_ = FileDescriptor(); }
+
+ private:
+  static constexpr int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  FileDescriptor listening_, link_;
+  std::uint16_t port_ = 0;
+  bool greeted_ = false;
+  std::string received_;
+  std::deque<Request> requests_;
+};
+
+class Play {
+ public:
+  explicit Play(Moves& moves)
+      : moves_(moves), session_(uri(server_.port()), [](std::string_view) {}) {
+    for (int step = 0; step < 1'000 && session_.state() != Session::State::connected; ++step) {
+      drive(1);
+    }
+  }
+
+  void move() {
+    switch (moves_.below(16)) {
+      case 0:
+      case 1:
+      case 2: operate(); break;
+      case 3:
+      case 4:
+      case 5: server_.send(next_reply()); break;
+      case 6: spoil(next_reply()); break;
+      case 7: shorten(next_reply()); break;
+      case 8: server_.send_raw(std::string(moves_.bytes(1 + moves_.below(32)))); break;
+      case 9:
+        server_.send(number(-1) + number(0, 8) + number(0) + number(2) + number(3) + text("/a"));
+        break;
+      case 10: server_.send(number(-2) + number(0, 8) + number(0)); break;
+      case 11: long_reply(); break;
+      case 12: split(next_reply()); break;
+      case 13:
+        if (moves_.below(8) == 0) server_.hang_up();
+        break;
+      case 14:
+        if (moves_.below(8) == 0) session_.break_connection();
+        break;
+      default: break;
+    }
+    drive(0);
+  }
+
+  void end() {
+    for (int step = 0; step < 4; ++step) drive(0);
+    session_.drop();
+    for (const int each : completed_) require(each <= 1);
+    server_.hang_up();  // the library would wait for a reply to its goodbye
+  }
+
+ private:
+  static ZooKeeperUri uri(std::uint16_t port) {
+    return ZooKeeperUri::parse("zookeeper://127.0.0.1:" + std::to_string(port), 10s);
+  }
+
+  /// A time without a limit cannot pass: one connection lasts for one play.
+  void drive(int wait) {
+    if (session_.ended() > 0) return;
+    session_.send_out();
+    std::chrono::microseconds ignored{};
+    pollfd wanted{.fd = -1, .events = session_.interest(ignored), .revents = 0};
+    wanted.fd = session_.descriptor();
+    server_.work();
+    if (wanted.fd < 0) return;
+    ::poll(&wanted, 1, wait);
+    session_.process(wanted.revents);
+    server_.work();
+  }
+
+  void operate() {
+    if (session_.state() != Session::State::connected) return;
+    completed_.push_back(0);
+    const auto done = [&count = completed_.back()](Reply&& reply) {
+      ++count;
+      require(reply.children.size() < 100'000);
+    };
+    switch (moves_.below(10)) {
+      case 0: return session_.create("/a/lock-", "id", Session::Mode::sequence, done);
+      case 1: return session_.create("/a", {}, Session::Mode::container, done);
+      case 2: return session_.remove("/a/b", done);
+      case 3: return session_.exists("/a/b", moves_.below(2) == 0, done);
+      case 4: return session_.get("/a/b", done);
+      case 5: return session_.children("/a", moves_.below(2) == 0, done);
+      case 6: return session_.replace("/a/b", "/a/c", "id", done);
+      case 7: return session_.sync("/a", done);
+      case 8: return session_.reach_leader("/a/b", Session::Reach::majority);
+      default: return session_.reach_leader("/a", Session::Reach::leader);
+    }
+  }
+
+  /// To the oldest request without one.
+  std::string next_reply() {
+    auto& requests = server_.requests();
+    if (requests.empty()) return number(77) + number(1, 8) + number(0);
+    const FakeZooKeeper::Request request = requests.front();
+    requests.pop_front();
+    const std::string begin = request.xid + number(1, 8);
+    if (moves_.below(4) == 0) {
+      static constexpr std::array errors{-101, -110, -102, -4, -112, -6};
+      return begin + number(errors[moves_.below(errors.size())]);
+    }
+    return begin + number(0) + body(request.kind);
+  }
+
+  std::string body(std::uint32_t kind) {
+    const std::string stat(68, '\1');
+    const auto result = [](int type, bool done) {
+      return number(type) + (done ? '\1' : '\0') + number(done ? -1 : 0);
+    };
+    switch (kind) {
+      case 3: return stat;
+      case 4: return text("data") + stat;
+      case 8: return number(2) + text("lock-0000000001") + text("b");
+      case 9: return text("/a");
+      case 14:
+        switch (moves_.below(3)) {
+          case 0: return result(13, false) + result(-1, true);
+          case 1: return result(-1, false) + number(-101) + result(-1, true);
+          default: return result(2, false) + result(1, false) + text("/a/c") + result(-1, true);
+        }
+      case 15:
+      case 19: return text("/a/lock-0000000001") + stat;
+      default: return {};
+    }
+  }
+
+  void spoil(std::string reply) {
+    reply[moves_.below(reply.size())] = static_cast<char>(moves_.below(256));
+    server_.send(reply);
+  }
+  void shorten(const std::string& reply) {
+    server_.send(reply.substr(0, moves_.below(reply.size())));
+  }
+  void split(const std::string& reply) {
+    const std::string bytes = text(reply);
+    const std::size_t at = moves_.below(bytes.size());
+    server_.send_raw(bytes.substr(0, at));
+    drive(0);
+    server_.send_raw(bytes.substr(at));
+  }
+  /// Some of them as long as only a few replies may be.
+  void long_reply() {
+    std::string reply = next_reply().substr(0, 16) + number(2) + text(std::string(40'000, 'n'));
+    reply += moves_.below(2) == 0 ? text("b") : number(1 << 30);
+    if (moves_.below(2) == 0) reply += std::string(68, '\1');
+    server_.send(reply);
+  }
+
+  Moves& moves_;
+  FakeZooKeeper server_;
+  Session session_;
+  std::deque<int> completed_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Moves moves(data, size);
+  Play play(moves);
+  while (!moves.over()) play.move();
+  play.end();
+  return 0;
+}
