@@ -86,6 +86,7 @@ set(latchkey_sources
   src/locks/locks.cpp
   src/locks/multi/batch_acquire.cpp
   src/locks/multi/lock_set.cpp
+  src/locks/multi/member_report.cpp
   src/locks/multi/multi_acquire.cpp
   src/locks/multi/multi_acquire_plan.cpp
   src/locks/multi/multi_lock.cpp
@@ -125,6 +126,7 @@ set(latchkey_sources
   src/quorum/make_quorum.cpp
   src/quorum/operation.cpp
   src/quorum/quorum_backend.cpp
+  src/quorum/quorum_copies.cpp
   src/quorum/quorum_holds.cpp
   src/quorum/quorum_servers.cpp
   src/redis/cluster/cluster_map.cpp
@@ -363,6 +365,7 @@ set(latchkey_asio_headers
   include/latchkey/asio.hpp
   include/latchkey/asio/async.hpp
   include/latchkey/asio/checks.hpp
+  include/latchkey/asio/first_of.hpp
   include/latchkey/asio/coroutine_call.hpp
   include/latchkey/asio/coroutine_run.hpp
   include/latchkey/asio/initiation.hpp

@@ -106,6 +106,7 @@ set(latchkey_tests_sources
   unit/quorum/quorum_gate_test.cpp
   unit/quorum/quorum_late_answers_test.cpp
   unit/quorum/quorum_mock_test.cpp
+  unit/quorum/quorum_outage_test.cpp
   unit/quorum/quorum_release_test.cpp
   unit/quorum/quorum_test.cpp
   unit/reflect/reflect_test.cpp
@@ -204,6 +205,7 @@ set(latchkey_redis_sources
   redis/scripts/waiting_writer_test.cpp
   redis/session/channel_subscriptions_test.cpp
   redis/session/command_pipeline_test.cpp
+  redis/session/delayed_requests_test.cpp
   redis/session/handshake_test.cpp
   redis/session/replica_acknowledgement_test.cpp
   redis/session/session_channels_test.cpp
@@ -253,6 +255,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_immediate_test.cpp
   sim/coordinator/coordinator_join_lease_test.cpp
   sim/coordinator/coordinator_join_test.cpp
+  sim/coordinator/coordinator_outage_test.cpp
   sim/coordinator/coordinator_permit_queue_test.cpp
   sim/coordinator/coordinator_permit_test.cpp
   sim/coordinator/coordinator_place_test.cpp

@@ -18,4 +18,5 @@
 #include <latchkey/locked.hpp>
 
 #include <latchkey/asio/async.hpp>
+#include <latchkey/asio/first_of.hpp>
 #include <latchkey/asio/locked_coroutine.hpp>

@@ -5,6 +5,7 @@
 #include <latchkey/cxx20.hpp>
 
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -33,8 +34,8 @@ namespace latchkey::inline v1 {
 struct Aspect {
   /// For aspects with a macro that knows its location: returns the place of a decorated callable.
   using Place = detail::NoPlace;
-  /// For aspects that name their site at compile time.
-  static constexpr const char* fixed_site_name() noexcept { return nullptr; }
+  /// For aspects that name their site at compile time: a literal. Empty: none.
+  static constexpr std::string_view fixed_site_name() noexcept { return {}; }
   /// For aspects that describe the site; `Inner` are the notes of the inner aspects.
   template <class Call, class Result, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
@@ -72,9 +73,9 @@ class Both : public Aspect {
 
   using Place = std::conditional_t<std::is_same_v<typename OuterType::Place, NoPlace>,
                                    typename InnerType::Place, typename OuterType::Place>;
-  static constexpr const char* fixed_site_name() noexcept {
-    const char* const outer = OuterType::fixed_site_name();
-    return outer != nullptr ? outer : InnerType::fixed_site_name();
+  static constexpr std::string_view fixed_site_name() noexcept {
+    const std::string_view outer = OuterType::fixed_site_name();
+    return !outer.empty() ? outer : InnerType::fixed_site_name();
   }
   template <class Call, class Result, const SiteNote* Further>
   static constexpr const SiteNote* site_notes() noexcept {

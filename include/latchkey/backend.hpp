@@ -254,6 +254,10 @@ class Backend {
   /// Scheme, host, port and database for messages; never a user name or a password.
   [[nodiscard]] virtual std::string describe() const = 0;
 
+  /// What the service calls itself, the same by each of its addresses; empty: nothing, or it is not
+  /// connected. Two servers of a quorum must not be one.
+  [[nodiscard]] virtual std::string identity() const { return {}; }
+
   /// A reason against using this service for locks, as a clause without a full stop; empty: none.
   /// Queried when the Locks are made and after a notification `warning`, and passed to the
   /// listener.
@@ -301,3 +305,4 @@ class Backend {
 
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop
+// tidy: long-file because a backend is written against one page

@@ -30,6 +30,7 @@ struct LockSite {
   /// The terms of that LOCKED, "key template 'account:{id}', lease 30000 ms".
   std::string terms{};
   bool body_ran = false;
+  bool latch = false;  ///< it is a CountDownLatch, which has no type
 };
 
 /// The base class: `catch (const latchkey::Error&)` catches all of them.

@@ -25,7 +25,8 @@ struct Event {
     waiting,         ///< it found the lock busy and waits
     granted,         ///< it has the lock; `waited`: after how long
     timeout,         ///< it gave up: the lock was busy for the whole wait
-    taken,           ///< the same of a OncePer: another run has the instant, or had it
+    busy,            ///< it found the lock busy, and its wait was 0
+    taken,           ///< the lock of a OncePer was busy: another run has the instant, or had it
     unavailable,     ///< it gave up: no definite reply of the backend; `text`: why
     refused,         ///< the backend rejected it; `text`: why
     cancelled,       ///< its stop token ended the wait
@@ -124,14 +125,23 @@ struct Event {
 /// for it. Events beyond a queue of 4096 are dropped and counted, except losses, reports, errors,
 /// and lost or restored connections, which are not dropped if on_event is slow.
 ///
-/// A listener must outlive the Locks and their holds, or a `close` of these Locks: both wait until
-/// all events are delivered. Installed Locks are never destroyed, so their listener must live as
-/// long as the process, unless main ends with close. If the last of the Locks and holds is
-/// destroyed inside on_event, events that are queued then are not delivered.
+/// A listener lives as long as the Locks and their holds if Options has a std::shared_ptr to it. A
+/// borrowed one must outlive them, or a `close` of these Locks: both wait until all events are
+/// delivered. Installed Locks are never destroyed. When the process exits, their events are
+/// delivered, for at most a second, before static objects are destroyed; afterwards no listener is
+/// called. A borrowed listener that is destroyed earlier hears of nothing from then on, and its
+/// destructor waits for a call of on_event that is under way; but by then the members of the
+/// derived class are gone already, so this is right only for members without a destructor. If the
+/// last of the Locks and holds is destroyed inside on_event, events that are queued then are not
+/// delivered.
 class Listener {
  public:
-  virtual ~Listener() = default;
-  virtual void on_event(const Event& event) = 0;
+  Listener() = default;
+  Listener(const Listener&) = default;
+  Listener& operator=(const Listener&) = default;
+  virtual ~Listener();
+  /// Override it. It is not pure, because a call may meet a listener that is being destroyed.
+  virtual void on_event(const Event& event);
 
   /// False: of all events only losses, reports, errors (`unavailable`, `refused` and
   /// `release_unconfirmed` among them) and lost or restored connections are made. Called once.

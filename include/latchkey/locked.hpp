@@ -89,7 +89,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
   template <class Call, class Result, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
     using Inside = detail::InsideOf<Locked, Call>;
-    if constexpr (Inner == nullptr) {
+    if constexpr (detail::is_no_note<Inner>) {
       return &Inside::type::template site<Result>.note;
     } else {
       return &detail::outer_note<Inside, Result, Inner>;

@@ -6,7 +6,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
@@ -25,6 +28,26 @@ enum class Startup : std::uint8_t {
   /// answers. If the server answers but cannot serve, connect throws BackendRefused; if that
   /// happens after connect, the listener gets a `warning` and calls throw BackendRefused.
   allow_down,
+};
+
+/// An object that Locks use: borrowed by a pointer, or shared. What is borrowed must outlive the
+/// Locks and their holds; what is shared lives as long as they do. Null by default. A copy refers
+/// to the same object.
+template <class T>
+class SharedOrBorrowed {
+ public:
+  SharedOrBorrowed() noexcept = default;
+  // NOLINTBEGIN(google-explicit-constructor): `.listener = &listener` is what users write
+  SharedOrBorrowed(T* borrowed) noexcept : object_(std::shared_ptr<void>(), borrowed) {}
+  template <class U>
+    requires std::is_convertible_v<U*, T*>
+  SharedOrBorrowed(std::shared_ptr<U> shared) noexcept : object_(std::move(shared)) {}
+  operator T*() const noexcept { return object_.get(); }
+  // NOLINTEND(google-explicit-constructor)
+  T* operator->() const noexcept { return object_.get(); }
+
+ private:
+  std::shared_ptr<T> object_{};
 };
 
 /// Options of one Locks, checked when the Locks are made: a value out of range throws a
@@ -59,10 +82,11 @@ struct Options {
   /// LockTimeout is thrown. If the server forbids a command, it is left out. Every client that can
   /// read the database can read these texts.
   bool announce = false;
-  /// The source of time; null: Clock::system(). It must outlive the Locks and their holds.
-  Clock* clock = nullptr;
-  /// Receives the events; null: none are delivered. It must outlive the Locks and their holds.
-  Listener* listener = nullptr;
+  /// The source of time; null: Clock::system().
+  SharedOrBorrowed<Clock> clock{};
+  /// Receives the events; null: none are delivered. Installed Locks are never destroyed: share the
+  /// listener with them (std::make_shared), or let it be static.
+  SharedOrBorrowed<Listener> listener{};
 };
 
 }  // namespace latchkey::inline v1

@@ -46,6 +46,17 @@ struct SiteNote {
   const void* facts = nullptr;     ///< data that only this aspect interprets
 };
 
+namespace detail {
+
+/// Instead of a comparison: with -fsanitize, GCC does not compare a variable's address with null in
+/// a constant expression.
+template <const SiteNote* Note>
+inline constexpr bool is_no_note = false;
+template <>
+inline constexpr bool is_no_note<nullptr> = true;
+
+}  // namespace detail
+
 /// One use of AROUND or DECORATED, or one decorated callable.
 ///
 /// Sites are constant-initialised and linked into one list before main, so a policy or a listing

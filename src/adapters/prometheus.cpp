@@ -9,6 +9,7 @@
 #include <prometheus/labels.h>
 #include <prometheus/registry.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -65,6 +66,13 @@ Family<Gauge>& gauge(prometheus::Registry& registry, const Metric& metric) {
       .Name(std::string(metric.name))
       .Help(std::string(metric.help))
       .Register(registry);
+}
+
+/// A lease that was taken over from another holder is partly used when the hold begins: that part
+/// is not the body's. A renewed lease has begun later than the hold.
+double used_part_of_lease(const Event& released) {
+  const double held = seconds(released.held), left = seconds(released.left);
+  return std::min(1 - left / seconds(released.lease), held + left > 0 ? held / (held + left) : 1.0);
 }
 
 }  // namespace
@@ -223,8 +231,7 @@ class PrometheusListener::Series {
       case Kind::renewed: return at.lag->Observe(seconds(event.late));
       case Kind::released: {
         at.hold->Observe(seconds(event.held));
-        const double lease = seconds(event.lease);
-        if (lease > 0) at.used->Observe(1 - seconds(event.left) / lease);
+        if (event.lease.count() > 0) at.used->Observe(used_part_of_lease(event));
         return;
       }
       case Kind::lost: at.hold->Observe(seconds(event.held)); return at.used->Observe(1);

@@ -38,6 +38,7 @@ std::string times(const Event& event) {
   switch (event.kind) {
     case Kind::granted:
     case Kind::timeout:
+    case Kind::busy:
     case Kind::taken:
     case Kind::unavailable:
     case Kind::refused:

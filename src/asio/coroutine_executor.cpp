@@ -14,4 +14,10 @@ asio::any_io_executor CoroutineExecutor::outermost(const asio::any_io_executor& 
   return of_coroutine->inner().target<asio::strand<asio::any_io_executor>>()->get_inner_executor();
 }
 
+asio::any_io_executor CoroutineExecutor::strand_of(const asio::any_io_executor& executor) {
+  const auto* const of_coroutine = executor.target<CoroutineExecutor>();
+  if (of_coroutine != nullptr) return of_coroutine->inner();
+  return asio::make_strand(executor);
+}
+
 }  // namespace latchkey::inline v1::detail

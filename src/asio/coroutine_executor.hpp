@@ -24,6 +24,8 @@ class CoroutineExecutor {
 
   /// The executor of the coroutine around all calls under LOCKED.
   static boost::asio::any_io_executor outermost(const boost::asio::any_io_executor& executor);
+  /// The strand of the call under LOCKED that `executor` belongs to, or a new one over `executor`.
+  static boost::asio::any_io_executor strand_of(const boost::asio::any_io_executor& executor);
   [[nodiscard]] const boost::asio::any_io_executor& inner() const noexcept { return inner_; }
 
   template <class Function>

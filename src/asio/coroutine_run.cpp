@@ -22,8 +22,7 @@ namespace asio = boost::asio;
 
 CoroutineRun::CoroutineRun(std::shared_ptr<CoroutineCall> call, const asio::any_io_executor& caller)
     : call_(std::move(call)),
-      executor_(CoroutineExecutor(asio::make_strand(CoroutineExecutor::outermost(caller)), call_)) {
-}
+      executor_(CoroutineExecutor(CoroutineExecutor::strand_of(caller), call_)) {}
 
 // --- cancellation ---
 

@@ -11,7 +11,9 @@ namespace {
 
 std::string about(const LockSite& site) {
   std::string text = "the ";
-  if (site.type == LockType::PERMIT) {
+  if (site.latch) {
+    text += "latch '";
+  } else if (site.type == LockType::PERMIT) {
     text += "semaphore '";
   } else {
     text += to_string(site.type);

@@ -85,6 +85,37 @@ std::unique_ptr<Backend> make_backend(std::string_view uri, const Options& optio
                               ":' cannot be one of a quorum's servers");
 }
 
+/// The address of a server without what does not tell servers apart: its database, and by which
+/// name this machine is meant. Empty: it has neither an address nor a name.
+std::string place_of(const Backend& server) {
+  std::string place = server.describe();
+  const std::size_t host = place.find("://");
+  if (host == std::string::npos) return place.ends_with(':') ? std::string() : place;
+  place.erase(0, host + 3);
+  place.erase(std::min(place.find('?'), place.size()));
+  const std::size_t database = place.find_last_not_of("0123456789");
+  if (database != std::string::npos && database > 0 && place[database] == '/') {
+    place.erase(database);
+  }
+  for (const std::string_view name : {"localhost:", "[::1]:"}) {
+    if (place.starts_with(name)) return "127.0.0.1:" + place.substr(name.size());
+  }
+  return place;
+}
+
+/// Throws std::invalid_argument if `added` has the address of one of `servers`.
+void require_another_place(const std::vector<std::unique_ptr<Backend>>& servers,
+                           const Backend& added) {
+  const std::string place = place_of(added);
+  if (place.empty()) return;
+  for (const auto& server : servers) {
+    if (place_of(*server) != place) continue;
+    throw std::invalid_argument("quorum: '" + server->describe() + "' and '" + added.describe() +
+                                "' are one server, which would vote twice; expected independent "
+                                "servers");
+  }
+}
+
 /// "quorum:" and the URIs of the servers, separated by spaces.
 std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options& options) {
   std::vector<std::unique_ptr<Backend>> servers;
@@ -93,7 +124,9 @@ std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     if (rest.empty()) break;
     const std::string_view one = rest.substr(0, rest.find(' '));
-    servers.push_back(make_backend(one, options, true));
+    auto server = make_backend(one, options, true);
+    require_another_place(servers, *server);
+    servers.push_back(std::move(server));
     rest.remove_prefix(one.size());
   }
   return make_quorum(std::move(servers), options);

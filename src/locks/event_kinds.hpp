@@ -47,6 +47,7 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::waiting, "waiting", progress, Severity::debug, routine},
       EventTraits{Kind::granted, "granted", outcome, Severity::debug, routine},
       EventTraits{Kind::timeout, "timeout", outcome, Severity::warning, routine},
+      EventTraits{Kind::busy, "busy", outcome, Severity::debug, routine},
       EventTraits{Kind::taken, "taken", outcome, Severity::debug, routine},
       EventTraits{Kind::unavailable, "unavailable", outcome, Severity::error, kept},
       EventTraits{Kind::refused, "refused", outcome, Severity::error, kept},

@@ -11,19 +11,13 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
 
+#include "core/hash_of_id.hpp"
 #include "quorum/operation.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
 
 /// What the key of a gate begins with. No lock of a quorum may have such a name.
 inline constexpr std::string_view gate_prefix = "latchkey_writer:";
-
-/// The hash of an id.
-struct HashOfId {
-  std::size_t operator()(const HoldId& id) const noexcept {
-    return static_cast<std::size_t>(id.number * 0x9E3779B97F4A7C15U ^ id.space[0] ^ id.space[1]);
-  }
-};
 
 /// A gate is a second key beside each key with READs: an acquire of a READ also acquires the gate
 /// as a READ and releases it at once. A WRITE that stays busy for a second acquires the gate as a

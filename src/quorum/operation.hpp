@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,8 +42,7 @@ struct SubRequest : Request {
   bool replied = false;    ///< main: the request of the submitter is completed at this server
   bool gate_shut = false;  ///< main: a WRITE has shut the gate there
   bool awaited = false;    ///< a release that the joint outcome waits for
-  /// Of a release. `repeat_until` is when the lease has ended at the latest.
-  Clock::time_point repeat_at{}, repeat_until{};
+  Clock::time_point repeat_until{};  ///< of a release: when the lease has ended at the latest
   SubRequest* next_in_queue = nullptr;
 };
 
@@ -65,6 +65,18 @@ class SubRequestQueue {
   SubRequest* first_ = nullptr;
   SubRequest* last_ = nullptr;
 };
+
+/// What one server may have of a hold, or of an attempt, under one wire id.
+struct Copy {
+  unsigned acquiring = 0;  ///< acquires that are under way
+  bool possible = false;   ///< an acquire may have run
+  bool repeating = false;  ///< a release had no reply, and is repeated until it has one
+
+  /// False: the server has nothing that could be released.
+  [[nodiscard]] bool may_exist() const noexcept { return possible || acquiring > 0; }
+};
+/// By server.
+using Copies = std::vector<Copy>;
 
 /// An outcome to be delivered to a sink after the mutex is unlocked.
 struct Answer {
@@ -110,6 +122,7 @@ struct Operation {
   /// when all grants to be undone are released, or at the deadline.
   std::list<Answer> answer{};
   std::size_t giving_back = 0;             ///< releases that are waited for
+  std::shared_ptr<Copies> copies{};        ///< of `wire`; null for a gate
   std::list<Operation>::iterator place{};  ///< its position in the list of operations
 };
 

@@ -50,6 +50,9 @@ QuorumBackend::QuorumBackend(std::vector<std::unique_ptr<Backend>> servers, Cloc
       clock_(clock),
       space_(HoldId::new_space()),
       slow_(servers_.size()),
+      repeated_(servers_.size()),
+      probe_at_(servers_.size()),
+      repeats_(servers_.size()),
       missed_releases_(servers_.size()),
       awaited_(servers_.size()) {
   for (const auto& server : servers_) {
@@ -98,8 +101,9 @@ std::list<Operation> QuorumBackend::make_operations(std::span<Request* const> re
       outcome.kind = Outcome::Kind::refused;
       outcome.reason = "the name '" + std::string(request->key) + "' begins with '" +
                        std::string(gate_prefix) + "', which is reserved: choose another";
-    } else if (request->verb == Verb::acquire && request->type == LockType::READ) {
-      Gates::pass(made, {space_, ++last_id_});
+    } else if (request->verb == Verb::acquire) {
+      made.copies = std::make_shared<Copies>(servers_.size());
+      if (request->type == LockType::READ) Gates::pass(made, {space_, ++last_id_});
     }
   }
   try {
@@ -133,7 +137,10 @@ void QuorumBackend::begin(std::list<Operation>& prepared, Later& later) noexcept
   one.lease = request.lease;
   if (request.verb == Verb::acquire) {
     // The last attempt may have been released: a new id keeps that release from ending this one.
-    if (!known.held) known.wire = {space_, ++last_id_};
+    if (!known.held) {
+      known.wire = {space_, ++last_id_};
+      known.copies = one.copies;
+    }
     known.lease = request.lease;
   } else {
     if (request.verb == Verb::downgrade) known.downgraded = true;
@@ -150,16 +157,13 @@ void QuorumBackend::begin(std::list<Operation>& prepared, Later& later) noexcept
   }
   one.id = request.id;
   one.wire = known.wire;
+  one.copies = known.copies;
   one.decided = false;
   one.allowed = patience(one.verb, one.lease);
   one.deadline = latchkey::later(request.sent != Clock::time_point{} ? request.sent : clock_.now(),
                                  one.allowed);
   fill_in(one);
-  for (std::size_t server = 0; server < servers_.size(); ++server) {
-    if (!one.at_gate.empty()) start(one.at_gate[2 * server], later);
-    start(one.sub_requests[server], later);
-    if (!one.at_gate.empty()) start(one.at_gate[2 * server + 1], later);
-  }
+  ask_servers(one, later);
 }
 
 void QuorumBackend::fill_in(Operation& made) noexcept {
@@ -183,6 +187,8 @@ void QuorumBackend::start(SubRequest& sub_request, Later& later) noexcept {
   Operation& one = *sub_request.of;
   sub_request.sent = clock_.now();
   sub_request.stage = SubRequest::Stage::under_way;
+  Copy* const copy = copy_of(sub_request);
+  if (copy != nullptr && sub_request.verb == Verb::acquire) ++copy->acquiring;
   ++one.open;
   ++awaited_[sub_request.server];
   later.unsent.push_back(sub_request);
@@ -206,7 +212,10 @@ void QuorumBackend::on_reply(SubRequest& sub_request, Outcome&& outcome, Later& 
   sub_request.stage = SubRequest::Stage::idle;
   --one.open;
   --awaited_[server];
+  const bool answers =
+      outcome.kind != Outcome::Kind::unknown && outcome.kind != Outcome::Kind::refused;
   if (outcome.kind != Outcome::Kind::unknown) slow_[server] = 0;
+  note_reply(sub_request, outcome);
   if (sub_request.part == Part::enters_gate) {
     one.sub_requests[server].gate_shut = outcome.kind == Outcome::Kind::busy;
   }
@@ -224,6 +233,7 @@ void QuorumBackend::on_reply(SubRequest& sub_request, Outcome&& outcome, Later& 
     decide(one, later);
   }
   end_if_done(one, later);
+  if (answers) repeat_releases(server, 2, later);
 }
 
 // A release is sent again by the next drive. Any other request counts as one without a reply.
@@ -232,8 +242,7 @@ void QuorumBackend::on_out_of_memory(SubRequest& sub_request, Later& later) noex
   if (is_release(sub_request.verb) && !of_gate) {
     sub_request.stage = SubRequest::Stage::to_repeat;
     --awaited_[sub_request.server];
-    sub_request.repeat_at = clock_.now();
-    repeats_.push_front(sub_request);
+    repeats_[sub_request.server].add_unsent(sub_request, clock_.now());
     return;
   }
   Outcome outcome;
@@ -244,6 +253,11 @@ void QuorumBackend::on_out_of_memory(SubRequest& sub_request, Later& later) noex
 
 void QuorumBackend::end_if_done(Operation& one, Later& later) noexcept {
   if (one.open != 0 || one.awaited()) return;
+  if (is_release(one.verb)) {
+    // Every server has confirmed it, or the lease is over.
+    const auto known = known_.find(one.id);
+    if (known != known_.end() && known->second.wire == one.wire) known_.erase(known);
+  }
   later.ended.splice(later.ended.end(), delivered_, one.place);
 }
 

@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "core/thread_annotations.hpp"
 #include "quorum/gates.hpp"
 #include "quorum/operation.hpp"
+#include "quorum/release_backlog.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
 
@@ -57,6 +59,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   /// The submitter's hold, or attempt, as the servers know it.
   struct Known {
     HoldId wire;
+    std::shared_ptr<Copies> copies{};
     std::chrono::milliseconds lease{};
     bool held = false;
     bool ending = false;      ///< its release is under way: later grants are released
@@ -91,6 +94,9 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   /// subscribed to.
   void notified(std::size_t server, const Notification& notification) noexcept;
 
+  /// Two servers may turn out to be one when the second of them is connected. True: so it is, and
+  /// it was not known before, or the reverse.
+  [[nodiscard]] bool find_repeated_servers();
   void on_reply(SubRequest& sub_request, Outcome&& outcome, Later& later) noexcept;
 
   /// Makes an operation for each request, with all the memory that it may need. Throws
@@ -99,7 +105,15 @@ class QuorumBackend final : public Backend, private ForkParticipant {
                                                      Sink& sink);
   void begin(std::list<Operation>& prepared, Later& later) noexcept;
   void fill_in(Operation& made) noexcept;
+  void ask_servers(Operation& one, Later& later) noexcept;
+  /// The outcome at a server that need not, or should not, be asked. Empty: it is asked.
+  [[nodiscard]] std::optional<Outcome> vote_without_asking(const Operation& one,
+                                                           std::size_t server) noexcept;
+  [[nodiscard]] bool is_suspended(std::size_t server) noexcept;
   void start(SubRequest& sub_request, Later& later) noexcept;
+  /// Null: it is about a gate.
+  [[nodiscard]] static Copy* copy_of(const SubRequest& sub_request) noexcept;
+  static void note_reply(const SubRequest& sub_request, const Outcome& outcome) noexcept;
   void on_out_of_memory(SubRequest& sub_request, Later& later) noexcept;
   // the effect of a reply: see quorum_holds.cpp
   void decide(Operation& one, Later& later) noexcept;
@@ -113,6 +127,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   void follow_up(SubRequest& sub_request, const Outcome& outcome, Later& later) noexcept;
   void repeat_later(SubRequest& sub_request) noexcept;
   void repeat_releases(Later& later) noexcept;
+  void repeat_releases(std::size_t server, std::size_t most, Later& later) noexcept;
+  void end_repetition(SubRequest& sub_request, Later& later) noexcept;
   void end_wait_for(SubRequest& sub_request, Later& later) noexcept;
   void expire(Later& later) noexcept;
   void end_if_done(Operation& one, Later& later) noexcept;
@@ -154,19 +170,21 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   std::vector<std::string> names_;
   Clock& clock_;
 
-  SmallMutex mutex_;
+  mutable SmallMutex mutex_;
   std::array<std::uint64_t, 2> space_;
   std::uint64_t last_id_ = 0;
   std::unordered_map<HoldId, Known, HashOfId> known_;
   std::list<Operation> operations_;  ///< those whose outcome is not delivered
   std::list<Operation> delivered_;   ///< those that nobody waits for and that are not done
-  SubRequestQueue repeats_;          ///< releases, by repeat_at
   Gates gates_;
   std::vector<Sink*> sinks_;    ///< all sinks that ever submitted
   std::list<Answer> answers_;   ///< outcomes that were known when the request was submitted
   std::vector<unsigned> slow_;  ///< by server: how many decisions it was too late for since a reply
-  std::vector<unsigned> missed_releases_;  ///< by server: how many it was too late for, in a row
-  std::vector<std::size_t> awaited_;       ///< by server: sub-requests without a reply
+  std::vector<bool> repeated_;  ///< by server: it is the same as one before it, and has no vote
+  std::vector<Clock::time_point> probe_at_;  ///< by server: is_suspended
+  std::vector<ReleaseBacklog> repeats_;      ///< by server
+  std::vector<unsigned> missed_releases_;    ///< by server: how many it was too late for, in a row
+  std::vector<std::size_t> awaited_;         ///< by server: sub-requests without a reply
 };
 
 }  // namespace latchkey::inline v1::detail::quorum

@@ -15,8 +15,6 @@ using Kind = Outcome::Kind;
 
 namespace {
 
-/// The time between two releases to a server that does not reply.
-constexpr std::chrono::seconds repeat_pause{1};
 /// A server that missed so many releases in a row is not waited for.
 constexpr unsigned most_missed = 3;
 
@@ -110,7 +108,7 @@ void QuorumBackend::settle(Operation& one, Later& later) noexcept {
       // A submitter that receives `gone` sends no release, but a minority still has the hold.
       known_.erase(known);
       for (std::size_t server = 0; server < servers_.size(); ++server) {
-        give_back(one.idle_slot(server), later);
+        if ((*one.copies)[server].may_exist()) give_back(one.idle_slot(server), later);
       }
       return;
   }
@@ -140,7 +138,7 @@ void QuorumBackend::follow_up(SubRequest& sub_request, const Outcome& outcome,
     case Verb::release:
     case Verb::leave:
       if (outcome.kind != Kind::unknown) note_reply_to_release(sub_request);
-      if (outcome.kind == Kind::unknown) repeat_later(sub_request);
+      if (outcome.kind != Kind::granted && outcome.kind != Kind::gone) repeat_later(sub_request);
       return end_wait_for(sub_request, later);
     default: return;
   }
@@ -159,31 +157,6 @@ void QuorumBackend::give_back(SubRequest& slot, Later& later) noexcept {
 void QuorumBackend::repair(SubRequest& slot, Later& later) noexcept {
   slot.verb = Verb::acquire;
   start(slot, later);
-}
-
-void QuorumBackend::repeat_later(SubRequest& sub_request) noexcept {
-  const Clock::time_point now = clock_.now();
-  if (now >= sub_request.repeat_until) return;
-  sub_request.stage = SubRequest::Stage::to_repeat;
-  ++sub_request.of->open;
-  sub_request.repeat_at = latchkey::later(now, repeat_pause);
-  repeats_.push_back(sub_request);
-}
-
-void QuorumBackend::repeat_releases(Later& later) noexcept {
-  const Clock::time_point now = clock_.now();
-  while (!repeats_.empty() && repeats_.front().repeat_at <= now) {
-    SubRequest& sub_request = repeats_.pop_front();
-    Operation& one = *sub_request.of;
-    sub_request.stage = SubRequest::Stage::idle;
-    --one.open;
-    if (now < sub_request.repeat_until) {
-      start(sub_request, later);
-    } else {
-      end_wait_for(sub_request, later);
-      end_if_done(one, later);
-    }
-  }
 }
 
 // The joint outcome no longer waits for this release.

@@ -64,7 +64,10 @@ std::string QuorumBackend::describe() const {
 std::string QuorumBackend::warning() const {
   std::string text;
   for (std::size_t server = 0; server < servers_.size(); ++server) {
-    const std::string its = servers_[server]->warning();
+    std::string its = servers_[server]->warning();
+    if (const Lock lock(mutex_); repeated_[server]) {
+      its = "it is one of the servers before it, and has no vote";
+    }
     if (its.empty()) continue;
     if (!text.empty()) text += "; ";
     text += names_[server] + ": " + its;
@@ -163,7 +166,9 @@ void QuorumBackend::look_at_servers(Round& round) {
       if (waited_for) round.servers[sub_request.server].waited_for = true;
     }
   }
-  if (!repeats_.empty()) round.repeat_at = repeats_.front().repeat_at;
+  for (const ReleaseBacklog& backlog : repeats_) {
+    round.repeat_at = std::min(round.repeat_at, backlog.due());
+  }
   const auto pending = std::ranges::remove_if(
       round.servers, [&](const PendingServer& each) { return awaited_[each.server] == 0; });
   round.servers.shorten(round.servers.size() - pending.size());
@@ -192,7 +197,13 @@ void QuorumBackend::notified(std::size_t server, const Notification& notificatio
   const bool of_connection =
       notification.kind == Kind::link_down || notification.kind == Kind::link_up;
   if (!of_connection && notification.kind != Kind::warning) return;
+  if (notification.kind == Kind::link_up) {
+    const Lock lock(mutex_);
+    slow_[server] = 0;
+    repeats_[server].send_soon(clock_.now());
+  }
   try {
+    const bool warns = notification.kind == Kind::link_up && find_repeated_servers();
     const std::string name = name_of(server, notification.server);
     std::vector<Sink*> sinks;
     {
@@ -204,10 +215,24 @@ void QuorumBackend::notified(std::size_t server, const Notification& notificatio
     for (Sink* const sink : sinks) {
       ++completions_;
       sink->notified(its);
+      if (warns) sink->notified({.kind = Kind::warning});
     }
   } catch (const std::bad_alloc&) {
     // This notification is lost; the connection's next change is reported.
   }
+}
+
+bool QuorumBackend::find_repeated_servers() {
+  std::vector<std::string> identities;
+  for (const auto& server : servers_) identities.push_back(server->identity());
+  const Lock lock(mutex_);
+  const std::vector<bool> known = repeated_;
+  for (std::size_t server = 0; server < servers_.size(); ++server) {
+    if (identities[server].empty()) continue;  // as long as it is down it keeps what was found
+    const auto before = identities.begin() + static_cast<std::ptrdiff_t>(server);
+    repeated_[server] = std::find(identities.begin(), before, identities[server]) != before;
+  }
+  return repeated_ != known;
 }
 
 void QuorumBackend::forget_parent() noexcept {
@@ -215,7 +240,7 @@ void QuorumBackend::forget_parent() noexcept {
   known_.clear();
   operations_.clear();
   delivered_.clear();
-  repeats_.clear();
+  for (ReleaseBacklog& each : repeats_) each.clear();
   gates_.clear();
   answers_.clear();
   sinks_.clear();

@@ -49,6 +49,8 @@ class RedisBackend final : public Backend {
 
   std::string describe() const override { return connections_.uri().describe(); }
 
+  std::string identity() const override { return connections_.identity(); }
+
   std::string warning() const override { return connections_.warning(); }
   std::vector<Connection> connections() const override { return connections_.connections(); }
 

@@ -27,7 +27,7 @@ bool HoldsLockMatcher::MatchAndExplain(const Hold& hold, std::ostream* out) cons
   }
   say(out, "which is the ", to_string(hold.type()), " lock '", hold.key(), "'",
       hold.lost() ? ", and lost" : "");
-  return hold.key() == key_ && fits(hold.type()) && !hold.lost();
+  return hold.covers(key_) && fits(hold.type()) && !hold.lost();
 }
 
 bool HoldsLockMatcher::MatchAndExplain(const Hold* hold, std::ostream* out) const {

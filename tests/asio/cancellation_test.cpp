@@ -90,6 +90,46 @@ TEST(AsioTimeout, LosingOperationOfACoroutineGivesBack) {
   EXPECT_TRUE(locks.inspect("k").queue.empty());
 }
 
+// Asio's operator would keep the error back until the timer ends, and then drop it.
+TEST(AsioTimeout, AnErrorOfTheAcquireEndsTheWaitForTheFirstOfTwo) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::io_context context;
+  Locks locks = Locks::connect("memory:");
+  const Hold theirs = locks.lock("k").acquire();
+  std::jthread closer;
+  bool closed = false;
+  run(context, [&](Locks& locks) -> asio::awaitable<void> {
+    asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+    closer = std::jthread([&] {
+      eventually([&] { return !locks.inspect("k").queue.empty(); });
+      locks.close(0s);
+    });
+    try {
+      const auto first = co_await (timer.async_wait(asio::use_awaitable) ||
+                                   async_acquire(locks.lock("k"), asio::use_awaitable));
+      ADD_FAILURE() << "ended with alternative " << first.index();
+    } catch (const Closed&) {
+      closed = true;
+    }
+  }(locks));
+  EXPECT_TRUE(closed);
+}
+
+TEST(AsioTimeout, TheFirstOfTwoAcquiresIsTheResultAndTheOtherIsGivenBack) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::io_context context;
+  Locks locks = Locks::connect("memory:");
+  const Hold theirs = locks.lock("busy").acquire();
+  run(context, [](Locks& locks) -> asio::awaitable<void> {
+    auto first =
+        co_await (async_acquire(locks.lock("busy"), asio::use_awaitable) ||
+                  async_try_acquire(locks.lock("free"), 1h, watchdog, asio::use_awaitable));
+    EXPECT_EQ(first.index(), 1U);
+    EXPECT_EQ(std::get<1>(first).value().key(), "free");
+  }(locks));
+  EXPECT_TRUE(locks.inspect("busy").queue.empty());
+}
+
 /// Many waits on few keys, half of them cancelled at random moments.
 class CancellationStorm {
  public:

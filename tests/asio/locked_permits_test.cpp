@@ -133,7 +133,7 @@ TEST_P(AsioLockedPermits, LossCancelsTheBodyAndRequestsItsStop) {
 }
 
 TEST_P(AsioLockedPermits, ACancelledWaitTakesNoPermit) {
-  using namespace asio::experimental::awaitable_operators;
+  using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
   std::optional<Hold> all = semaphore.acquire(3);
   run(context, []() -> asio::awaitable<void> {
     const auto wait = []() -> asio::awaitable<void> {
@@ -154,7 +154,7 @@ TEST_P(AsioLockedPermits, ACancelledWaitTakesNoPermit) {
 }
 
 TEST_P(AsioLockedPermits, ACancelledBodyGivesItsPermitBack) {
-  using namespace asio::experimental::awaitable_operators;
+  using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
   run(context, []() -> asio::awaitable<void> {
     bool ran = false;
     const auto work = [](bool& ran) -> asio::awaitable<void> {

@@ -223,7 +223,7 @@ TEST_F(AsioLockedStrategies, ReportedLossLeavesTheBodyAlone) {
 // --- cancellation of the coroutine that awaits ---
 
 TEST_F(AsioLockedStrategies, CancellationEndsTheWait) {
-  using namespace asio::experimental::awaitable_operators;
+  using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
   run(context, []() -> asio::awaitable<void> {
     const auto wait = []() -> asio::awaitable<void> {
       EXPECT_THROW(
@@ -237,7 +237,7 @@ TEST_F(AsioLockedStrategies, CancellationEndsTheWait) {
 }
 
 TEST_F(AsioLockedStrategies, CancellationEndsTheBody) {
-  using namespace asio::experimental::awaitable_operators;
+  using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
   run(context, [](Locks locks) -> asio::awaitable<void> {
     const auto work = []() -> asio::awaitable<void> {
       try {
@@ -253,7 +253,7 @@ TEST_F(AsioLockedStrategies, CancellationEndsTheBody) {
 }
 
 TEST_F(AsioLockedStrategies, BodyThatFinishesDespiteACancellationGivesItsResult) {
-  using namespace asio::experimental::awaitable_operators;
+  using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
   run(context, []() -> asio::awaitable<void> {
     const auto work = []() -> asio::awaitable<int> {
       co_return co_await (LOCKED("k") AROUND()->asio::awaitable<int> {

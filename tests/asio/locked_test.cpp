@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/dispatch.hpp>
+
 #include "asio/locked_fixture.hpp"
 
 namespace latchkey::tests {
@@ -165,6 +167,22 @@ TEST_F(AsioLocked, HandedOnOwnerReenters) {
     EXPECT_EQ(depth, 2);
     EXPECT_EQ(holders_of(mine, "k"), 0U);
   }(locks.with_owner(Owner::make())));
+}
+
+// It ran on a strand of its own, at the same time as coroutines that the outer body had spawned.
+TEST_F(AsioLocked, BodyOfACallInsideABodySharesItsStrand) {
+  run(context, []() -> asio::awaitable<void> {
+    co_await (LOCKED("outer") AROUND()->asio::awaitable<void> {
+      const asio::any_io_executor outer = co_await asio::this_coro::executor;
+      bool shares = false;
+      co_await (LOCKED("inner") AROUND()->asio::awaitable<void> {
+        co_await pause();
+        asio::dispatch(outer, [&] { shares = true; });
+        EXPECT_TRUE(shares) << "what runs on the same strand runs at once";
+      });
+      EXPECT_TRUE(shares);
+    });
+  }());
 }
 
 TEST_F(AsioLocked, HoldForKeepsTheKeyLocked) {

@@ -49,7 +49,8 @@ TEST_F(CliRunEarlierChildren, AreNotEndedWhenTheLockIsLost) {
   expect_finished();
 }
 
-// The parent of the daemon has ended, and the tool adopts the orphans of its command.
+// The parent of the daemon has ended, so the tool becomes its parent, as of any child of its
+// command.
 TEST_F(CliRunEarlierChildren, StartDaemonsThatAreNotEndedEither) {
   const std::string daemonize =
       await_in_shell("held") + "setsid /bin/sh " + folder_.file("daemon.sh") + " &";

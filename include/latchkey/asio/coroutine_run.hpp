@@ -22,9 +22,9 @@
 
 namespace latchkey::inline v1::detail {
 
-/// The part that does not depend on types. The coroutine is one of its own (co_spawn), on a strand
-/// of its own, so that a cancellation reaches exactly the body: one of the coroutine that awaits
-/// the call, or the loss of the lock.
+/// The part that does not depend on types. The coroutine is one of its own (co_spawn), on a strand,
+/// so that a cancellation reaches exactly the body: one of the coroutine that awaits the call, or
+/// the loss of the lock. The strand is that of the call under LOCKED around it, or a new one.
 class CoroutineRun : public std::enable_shared_from_this<CoroutineRun> {
  public:
   template <class Options>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -72,7 +73,7 @@ inline constexpr SiteTypes site_types{type_tags<Arguments...>, sizeof...(Argumen
 template <class Decorator, class Result, class Where, class... Arguments>
 struct SiteOf {
   static inline constinit Site site{
-      Where{}().place, Decorator::fixed_site_name(), Where{}().text.data(),
+      Where{}().place, std::string_view(Decorator::fixed_site_name()).data(), Where{}().text.data(),
       site_types<Result, Arguments...>,
       Decorator::template site_notes<Call<Where, Arguments...>, Result, nullptr>()};
   // Registers the site. The initialiser runs before main because Ready uses this variable.

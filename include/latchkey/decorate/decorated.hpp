@@ -133,7 +133,7 @@
 #define LATCHKEY_DETAIL_NAME(item) LATCHKEY_DETAIL_EAT item
 #define LATCHKEY_DETAIL_TYPE(item) decltype(LATCHKEY_DETAIL_EAT item)
 #define LATCHKEY_DETAIL_FORWARD(item) LATCHKEY_DETAIL_FORWARD_NOW(LATCHKEY_DETAIL_EAT item)
-#define LATCHKEY_DETAIL_FORWARD_NOW(name) static_cast<decltype(name)&&>(name)
+#define LATCHKEY_DETAIL_FORWARD_NOW(name) ::std::forward<decltype(name)>(name)
 #define LATCHKEY_DETAIL_PARAMETERS(...)                                   \
   LATCHKEY_DETAIL_MAP(LATCHKEY_DETAIL_PARAMETER, LATCHKEY_DETAIL_COMMA    \
                       __VA_OPT__(, ) __VA_ARGS__)

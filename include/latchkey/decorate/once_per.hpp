@@ -106,7 +106,7 @@ struct OnceCheck {
 template <class Key>
 struct OnceKeyCheck {
   static consteval bool run() {
-    static_assert(!Key::Verdict::value || Key::key().render != nullptr,
+    static_assert(!Key::Verdict::value || Key::key().is_one,
                   "latchkey: LOCKED_ONCE_PER has one key: KEYS and [*] are for LOCKED");
     return true;
   }
@@ -126,7 +126,7 @@ struct OnceKeyOf<Text, Call<Where, Arguments...>>
     : LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...> {};
 
 template <class Key, const SiteNote* Inner>
-inline constexpr SiteNote once_note{once_kind, Key::key().shown, Inner, nullptr};
+inline constexpr SiteNote once_note{once_kind, Key::key().key.text, Inner, nullptr};
 
 }  // namespace detail
 

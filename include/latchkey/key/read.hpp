@@ -168,7 +168,7 @@ LATCHKEY_DETAIL_INLINE auto read_element(const T& sequence, std::uint64_t index,
   using Result = read_t<Next, reflect::element_type<T>>;
   if constexpr (Result::value) {
     if (index >= reflect::size_of(sequence)) return no_value(Reason::NO_ELEMENT);
-    return read<Next>(reflect::element_of(sequence, static_cast<std::size_t>(index)), reading);
+    return read<Next>(reflect::element_of(sequence, index), reading);
   } else {
     return Result{};
   }

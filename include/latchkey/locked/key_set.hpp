@@ -30,12 +30,12 @@ struct OneKey {
 
   static consteval LockedKey key() {
     LockedKey key;
-    key.shown = Tree::text;
     key.key = {Tree::text, Tree::parsed.nodes, Tree::parse.root};
     if constexpr (Verdict::value && Tree::parse.star != 0) {
       key.render_all = &CompiledKey<Text>::template render_many<Names, Arguments...>;
     } else if constexpr (Verdict::value) {
       key.render = &Plan::Shape::render;
+      key.is_one = true;
     }
     return key;
   }
@@ -62,14 +62,20 @@ struct KeySet {
   }();
 
   static consteval std::string_view part(std::size_t index) {
-    std::string_view rest = Texts.view();
-    for (; index > 0; --index) rest.remove_prefix(rest.find(between_keys) + 1);
-    return rest.substr(0, rest.find(between_keys));
+    // With -fsanitize, GCC does not search a template argument by string_view::find.
+    const std::string_view all = Texts.view();
+    std::size_t begin = 0;
+    for (; index > 0; ++begin) {
+      if (all[begin] == between_keys) --index;
+    }
+    std::size_t end = begin;
+    while (end < all.size() && all[end] != between_keys) ++end;
+    return all.substr(begin, end - begin);
   }
   template <std::size_t Index>
   static constexpr FixedString<part(Index).size()> text{part(Index)};
 
-  /// For messages: separated by commas.
+  /// For messages, listings and events: separated by commas.
   static constexpr auto shown = [] {
     FixedString<Texts.size() + count - 1> result;
     char* place = result.data;
@@ -79,15 +85,6 @@ struct KeySet {
     }
     return result;
   }();
-  /// For events: separated by spaces.
-  static constexpr auto spaced = [] {
-    auto result = Texts;
-    for (std::size_t at = 0; at < result.size(); ++at) {
-      if (result.data[at] == between_keys) result.data[at] = ' ';
-    }
-    return result;
-  }();
-
   /// All keys, in the order in which they are written; empty if [*] selects no element.
   template <class Names, class... Arguments>
   static std::vector<std::string> render(const void* const* arguments) {
@@ -123,13 +120,12 @@ template <class Set, class Names, class... Arguments>
 struct SeveralKeys {
   using Verdict =
       decltype(verdict_of_keys<Set, Names, Arguments...>(std::make_index_sequence<Set::count>{}));
-  static constexpr std::size_t node_count = 1;
+  static constexpr std::size_t node_count = 0;
 
   static consteval LockedKey key() {
     LockedKey key;
     key.render_all = &Set::template render<Names, Arguments...>;
-    key.shown = Set::shown.view();
-    key.key.text = Set::spaced.view();
+    key.key.text = Set::shown.view();
     return key;
   }
 };
@@ -153,11 +149,11 @@ struct ByPolicy : Text {};
 template <class Text>
 struct PolicyName {
   using Verdict = key_error::Fits;
-  static constexpr std::size_t node_count = 1;
+  static constexpr std::size_t node_count = 0;
 
   static consteval LockedKey key() {
     LockedKey key;
-    key.shown = key.key.text = text_of<Text>();
+    key.key.text = text_of<Text>();
     return key;
   }
 };

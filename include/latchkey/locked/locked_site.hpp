@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,8 +23,8 @@ struct LockedKey {
   void (*render)(KeyBuffer& out, const KeyData& key, const void* const* arguments) = nullptr;
   /// For several keys, instead of `render`.
   std::vector<std::string> (*render_all)(const void* const* arguments) = nullptr;
-  KeyData key{};             ///< its text is the template in events: several, separated by spaces
-  std::string_view shown{};  ///< for messages and listings: several, separated by commas
+  bool is_one = false;  ///< `render` is set; a constant expression may ask for this
+  KeyData key{};        ///< its text is the template: several, separated by commas
 };
 
 /// The site of calls that no other aspect surrounds, with what is known of the LOCKED. A LOCKED
@@ -37,7 +38,7 @@ struct LockedSite : Site {
         render(known.render),
         render_all(known.render_all),
         key(known.key),
-        note{can.by_policy ? lock_by_kind : lock_kind, known.shown, nullptr, this},
+        note{can.by_policy ? lock_by_kind : lock_kind, known.key.text, nullptr, this},
         argument_infos(infos),
         traits(can) {}
 
@@ -50,19 +51,21 @@ struct LockedSite : Site {
   mutable PolicySlot slot{0};  ///< written when policies are loaded
 };
 
-/// Holds the nodes of its key.
+/// Holds the nodes of its key; there are none if the key is not one template. (With -fsanitize, GCC
+/// compares no address of a function in a constant expression, so the number of nodes must tell.)
 template <std::size_t NodeCount>
 struct LockedSiteOf : LockedSite {
   constexpr LockedSiteOf(const PlacedText& names, const char* fixed_name, const SiteTypes& types,
                          const reflect::TypeInfo* const* infos, const LockedKey& known,
                          const LockTraits& can) noexcept
       : LockedSite(names, fixed_name, types, infos, known, can) {
-    if (render == nullptr) return;
-    for (std::size_t index = 0; index < NodeCount; ++index) nodes[index] = key.nodes[index];
-    key.nodes = nodes;
+    if constexpr (NodeCount > 0) {
+      for (std::size_t index = 0; index < NodeCount; ++index) nodes[index] = key.nodes[index];
+      key.nodes = nodes;
+    }
   }
 
-  Node nodes[NodeCount]{};
+  Node nodes[std::max<std::size_t>(NodeCount, 1)]{};
 };
 
 }  // namespace latchkey::inline v1::detail

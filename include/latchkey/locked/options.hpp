@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <stop_token>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -66,7 +67,7 @@ struct [[nodiscard]] LockOptions {
   static constexpr bool always_runs = !never_throws && always_asked &&
                                       std::is_same_v<Timeout, Raise> &&
                                       std::is_same_v<Unavailable, Raise>;
-  static constexpr const char* fixed_name() noexcept { return Type<Setting::named>::get(); }
+  static constexpr std::string_view fixed_name() noexcept { return Type<Setting::named>::get(); }
 
   /// Null: the default Locks.
   [[nodiscard]] const Locks* locks() const noexcept { return get<Setting::in>().get(); }

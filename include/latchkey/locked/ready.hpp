@@ -46,7 +46,7 @@ template <class Settings>
 struct LockedAspect : Aspect {
   LockOptions<Settings> options;
 
-  static constexpr const char* fixed_site_name() noexcept {
+  static constexpr std::string_view fixed_site_name() noexcept {
     return LockOptions<Settings>::fixed_name();
   }
 };
@@ -100,7 +100,7 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
   template <class Result>
   static inline constinit LockedSiteOf<Key::node_count> site{
       Where{}(),
-      Options::fixed_name(),
+      Options::fixed_name().data(),
       site_types<Result, Arguments...>,
       type_infos<std::remove_cv_t<Arguments>...>,
       Key::key(),
@@ -240,7 +240,7 @@ struct KeyChecksOf<Locked<Text, Settings>, Call>
 
 /// The note of a LOCKED around other aspects that have notes.
 template <class Inside, class Result, const SiteNote* Inner>
-inline constexpr SiteNote outer_note{Inside::kind, Inside::Key::key().shown, Inner,
+inline constexpr SiteNote outer_note{Inside::kind, Inside::Key::key().key.text, Inner,
                                      &Inside::type::template site<Result>};
 
 }  // namespace latchkey::inline v1::detail

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <stop_token>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -56,13 +57,13 @@ struct CancelledBy {
 
 /// No name is set: the method's name.
 struct MethodName {
-  [[nodiscard]] static constexpr const char* get() noexcept { return nullptr; }
+  [[nodiscard]] static constexpr std::string_view get() noexcept { return {}; }
 };
 template <FixedString Name>
 struct FixedName {
   static constexpr auto text = Name;
-  [[nodiscard]] static constexpr const char* get() noexcept {
-    return text.size() == 0 ? nullptr : text.data;
+  [[nodiscard]] static constexpr std::string_view get() noexcept {
+    return text.size() == 0 ? std::string_view() : text.view();
   }
 };
 

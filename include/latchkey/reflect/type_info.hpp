@@ -136,7 +136,7 @@ std::size_t size_of_type(const void* value) {
 template <class T>
 bool visit_element(const void* value, std::uint64_t index, Receiver receiver) {
   if (index >= size_of(as<T>(value))) return false;
-  const auto& element = element_of(as<T>(value), static_cast<std::size_t>(index));
+  const auto& element = element_of(as<T>(value), index);
   receiver(&element);
   return true;
 }

@@ -8,6 +8,7 @@
 #include "core/thread_order.hpp"
 #include "locks/async/access.hpp"
 #include "locks/hold/multi_hold.hpp"
+#include "locks/multi/member_report.hpp"
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
@@ -31,6 +32,9 @@ AsyncMultiAcquire::AsyncMultiAcquire(std::shared_ptr<const LockSet> set, const A
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());
   grace_ = Call::grace_of(attempt.wait.length(), parts_.front().space->options().command_timeout);
+  for (std::size_t index = 0; index < parts_.size(); ++index) {
+    parts_[index].report.asked = now_of(index);
+  }
 }
 
 bool AsyncMultiAcquire::start() {
@@ -96,6 +100,7 @@ std::optional<Hold> AsyncMultiAcquire::take() {
   const SanitizerPause pause;
   if (failure_) std::rethrow_exception(failure_);
   const Answer answer = steps_.plan().answer();
+  report_outcome(parts_, steps_, attempt_);
   if (answer == Answer::busy) return std::nullopt;
   if (answer != Answer::granted) fail();
   steps_.unpin_all();
@@ -136,6 +141,7 @@ void AsyncMultiAcquire::start_acquire(std::size_t member, Clock::time_point unti
   its.type = part.lock->type;
   KeyCall& call = part.call.emplace(*part.space, *this);
   call.want(part.owner, its);
+  call.want_for(part.report);
   call.limit(by_clock_of(*part.space, until), grace_);
   if (call.start_acquire(part.space->driver().place_of(part.lock->key))) ++unanswered_;
 }

@@ -72,6 +72,7 @@ class AsyncMultiAcquire {
     const LockMember* lock = nullptr;
     LockSpace* space = nullptr;
     Owner owner = Owner::nobody();
+    MemberReport report{};
     std::optional<KeyCall> call{};  ///< the last acquire or extend
   };
   enum class Progress : std::uint8_t { waits, ended };

@@ -50,6 +50,16 @@ enum class Answer : std::uint8_t {
   refused,      ///< the backend said no
 };
 
+/// What the listener knows of one key of an acquire of several keys. The acquire may make several
+/// calls for the key, and give a grant back; the listener hears of one attempt with one outcome.
+struct MemberReport {
+  Clock::time_point asked{};          ///< when the acquire of all keys began
+  std::uint64_t ticket = 0;           ///< of the last call
+  bool attempt = false;               ///< the event `attempt` was reported
+  bool waits = false;                 ///< the event `waiting` was reported
+  Clock::time_point waiting_since{};  ///< if `waits`
+};
+
 /// What an acquire asks for, whether or not it waits.
 struct AcquireTerms {
   Owner owner = Owner::nobody();
@@ -59,6 +69,9 @@ struct AcquireTerms {
   Lease lease = watchdog;
   Origin origin{};
   Permits permits{};  ///< PERMIT
+  /// Not null: a call for one of several keys. The coordinator reports that it waits, and nothing
+  /// of how it ends; the acquire of all keys brings report_member.
+  MemberReport* member = nullptr;
 };
 
 /// An acquire, an extend or a release under way. It lives on its caller's stack, or in the

@@ -13,10 +13,23 @@
 
 namespace latchkey::inline v1::detail {
 
+// A key that is busy for another member of a batch was not asked for.
+void KeyState::note_reply(const Request& request, const Outcome& outcome,
+                          EventContext& context) noexcept {
+  if (outcome.kind == Outcome::Kind::unknown) {
+    silent_since = std::min(silent_since, request.sent);
+    busy_at = {};
+  } else if (!outcome.never_ran) {
+    silent_since = Clock::never();
+    if (outcome.kind == Outcome::Kind::busy) busy_at = context.now();
+  }
+}
+
 void Coordinator::reset() noexcept {
   due_at = Clock::never();
   holds.reset_due();
-  unattended_due = Clock::never();
+  silent_since = unattended_due = Clock::never();
+  busy_at = {};
   yielding = {};
   grants_unused_until = Clock::never();
   grants_refused_until = {};
@@ -53,6 +66,10 @@ void Coordinator::extend(RemoteHold& hold, std::chrono::milliseconds lease, Call
   LeaseLogic(*this, context).extend(hold, lease, call);
 }
 
+void Coordinator::report_member(Call& call, EventContext& context) {
+  KeyEvent(*this, context).report_member(call);
+}
+
 void Coordinator::withdraw(RemoteHold& claim, EventContext& context) {
   ReleaseLogic(*this, context).abandon(claim);
 }
@@ -65,13 +82,17 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
   RemoteHold* const hold = static_cast<OwnedRequest&>(request).hold;
   switch (request.verb) {
     case Verb::acquire:
-    case Verb::acquire_all: return AcquireLogic(*this, context).on_acquire_reply(*hold, outcome);
+    case Verb::acquire_all:
+      note_reply(request, outcome, context);
+      return AcquireLogic(*this, context).on_acquire_reply(*hold, outcome);
     case Verb::renew:
     case Verb::verify:
     case Verb::downgrade:
     case Verb::expire: return LeaseLogic(*this, context).on_check_reply(*hold, outcome);
     case Verb::release:
-    case Verb::leave: return ReleaseLogic(*this, context).on_release_reply(*hold, outcome);
+    case Verb::leave:
+      note_reply(request, outcome, context);
+      return ReleaseLogic(*this, context).on_release_reply(*hold, outcome);
     case Verb::subscribe:
     case Verb::unsubscribe:
       return SubscriptionLogic(*this, context)

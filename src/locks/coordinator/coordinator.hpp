@@ -41,6 +41,9 @@ struct KeyState {
   /// The last permit was granted a moment ago, and no release was notified since: until then an
   /// attempt would be in vain.
   Clock::time_point no_permits_until{};
+  /// When the first acquire or release was sent that ended without a reply, if none had one since.
+  Clock::time_point silent_since = Clock::never();
+  Clock::time_point busy_at{};  ///< when the backend said so, if it has answered all since then
   /// When a tick is due for the calls that no thread waits for; it may be too early.
   Clock::time_point unattended_due = Clock::never();
 
@@ -53,6 +56,7 @@ struct KeyState {
     return std::min(
         {subscription.retry_at, grants.retry_at, grants_unused_until, yielding.kept_until()});
   }
+  void note_reply(const Request& request, const Outcome& outcome, EventContext& context) noexcept;
   void tick_unattended_by(Clock::time_point at) noexcept {
     unattended_due = std::min(unattended_due, at);
   }
@@ -117,6 +121,9 @@ class Coordinator : private KeyState {
   /// is part of an acquire of several keys that waits for the others.
   static void pin(RemoteHold& hold) noexcept { ++hold.at_backend().pins; }
   static void unpin(RemoteHold& hold) noexcept { --hold.at_backend().pins; }
+  /// An acquire of several keys ended. `call` is about this key: its terms, its MemberReport, its
+  /// answer and, granted, its hold.
+  void report_member(Call& call, EventContext& context);
   /// A thread ended: what it holds by lock() expires.
   void owner_ended(Owner owner, EventContext& context);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
 
@@ -60,6 +61,14 @@ class CoordinatorContext {
     return bound == 0 ? 0 : chance_ % bound;
   }
 
+  /// Of several servers, the one that is down need not be that of a key: nothing is known then.
+  void note_link(const Notification& notification) noexcept {
+    using Kind = Notification::Kind;
+    const bool down = notification.kind == Kind::link_down;
+    const bool of_only_server = notification.server.empty();
+    if (of_only_server && (down || notification.kind == Kind::link_up)) link_is_down = down;
+  }
+
   /// Larger than any before: the order in which calls came, over all keys of the shard.
   [[nodiscard]] std::uint64_t ticket() noexcept { return ++tickets_; }
 
@@ -67,6 +76,8 @@ class CoordinatorContext {
   LockSpace* space = nullptr;      ///< whose shard this is; null in the simulator
   std::uint32_t hold_objects = 0;  ///< Hold objects granted and not yet released
   bool closed = false;
+  /// The backend has one connection, and has told that it is down.
+  bool link_is_down = false;
 
  private:
   std::uint64_t number_ = 1;

@@ -40,7 +40,7 @@ Clock::time_point RemoteHold::due() const noexcept {
 bool RemoteHold::move_deadline(Clock::time_point sent_at,
                                std::chrono::milliseconds granted) noexcept {
   const Clock::time_point end = end_of_lease(sent_at, granted);
-  if (end > deadline_point()) lease = granted;
+  if (end > deadline_point()) lease = in_force = granted;
   return deadline.move(end);
 }
 
@@ -49,6 +49,13 @@ void RemoteHold::note_attempt(const Outcome& reply) noexcept {
   const bool unknown = reply.kind == Outcome::Kind::unknown;
   const bool refused = reply.kind == Outcome::Kind::refused;
   note_attempt(unknown ? Attempts::unanswered : refused ? Attempts::refused : Attempts::ran);
+}
+
+std::chrono::milliseconds RemoteHold::next_repeat_pause(bool grows) noexcept {
+  using std::chrono::milliseconds;
+  const milliseconds longest = grows ? longest_repeat_pause : repeat_pause;
+  last_repeat_pause = std::clamp<milliseconds>(2 * last_repeat_pause, repeat_pause, longest);
+  return last_repeat_pause;
 }
 
 void RemoteHold::announce(std::string text) noexcept {

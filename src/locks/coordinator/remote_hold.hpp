@@ -24,8 +24,10 @@ namespace latchkey::inline v1::detail {
 class Coordinator;
 class LockSpace;
 
-/// The time between two releases of one id, until the backend has confirmed one.
+/// The time between two releases of one id, until the backend has confirmed one. It doubles up to
+/// the longest while a backend that tells when it is back does not even send them.
 inline constexpr std::chrono::seconds repeat_pause{1};
+inline constexpr std::chrono::seconds longest_repeat_pause{8};
 
 /// A claim on the backend under one id: requested, held, and released once.
 ///
@@ -90,6 +92,8 @@ class RemoteHold {
   Attempts attempts = Attempts::none;
   Presence presence = Presence::possible;
   Downgrade downgrade = Downgrade::none;
+  /// Held by an acquire of several keys that waits for others: the listener does not know of it.
+  bool unreported = false;
   bool stop_pending = false;  ///< lost, but there was no memory to request the stop
   bool end_reported = false;  ///< the listener knows that the release is unconfirmed
   Owner owner = Owner::nobody();
@@ -123,8 +127,9 @@ class RemoteHold {
   Clock::time_point cohort_ends{};  ///< from the first hand-off on; of a READ: from the grant on
 
   // The lease.
-  std::chrono::milliseconds lease{};   ///< last granted, or being requested
-  std::chrono::milliseconds wanted{};  ///< the renewal to send next asks for this; 0: none
+  std::chrono::milliseconds lease{};     ///< last granted, or being requested
+  std::chrono::milliseconds in_force{};  ///< the lease that `deadline` is the end of
+  std::chrono::milliseconds wanted{};    ///< the renewal to send next asks for this; 0: none
   Clock::time_point granted_at{};
   /// Every lease, and every FAIR place, that a request gave this id has ended by then.
   Clock::time_point expires_at{};
@@ -151,6 +156,7 @@ class RemoteHold {
   HoldRequest release_request{};
   /// When the release is repeated or, if nobody waits for the one in flight, looked after.
   Clock::time_point repeat_at = Clock::never();
+  std::chrono::milliseconds last_repeat_pause{};
   bool release_again = false;  ///< the release may have overtaken an acquire: send another
   Clock::time_point retain_until = Clock::never();
   bool expires_at_backend = false;  ///< retained: the backend ends it at `retain_until`
@@ -213,6 +219,10 @@ class RemoteHold {
     if (type == LockType::FAIR || place != 0) return true;
     return acquire_request.queues && type != LockType::PERMIT;
   }
+  /// No attempt of it has run, and none is under way: the backend has nothing to release.
+  [[nodiscard]] bool never_ran() const noexcept {
+    return attempts == Attempts::none && !acquire_request.in_flight;
+  }
   /// The length of the lease that its next renewal asks for.
   [[nodiscard]] std::chrono::milliseconds period(
       std::chrono::milliseconds watchdog) const noexcept {
@@ -234,6 +244,9 @@ class RemoteHold {
   /// Never back: a deadline only moves when an answer arrives. False: a thread has seen it pass.
   [[nodiscard]] bool move_deadline(Clock::time_point sent_at,
                                    std::chrono::milliseconds granted) noexcept;
+  /// How long after a reply that did not confirm the release it is sent again. `grows`: the pause
+  /// is longer than the last one.
+  [[nodiscard]] std::chrono::milliseconds next_repeat_pause(bool grows) noexcept;
   /// From now on its requests carry this.
   void announce(std::string text) noexcept;
   /// As new, for the pool.
@@ -250,7 +263,8 @@ inline void RemoteHold::reset() noexcept {
   attempts = Attempts::none;
   presence = Presence::possible;
   downgrade = Downgrade::none;
-  stop_pending = end_reported = retry_requested = release_again = expires_at_backend = false;
+  unreported = stop_pending = end_reported = retry_requested = release_again = expires_at_backend =
+      false;
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
@@ -260,7 +274,7 @@ inline void RemoteHold::reset() noexcept {
   place = yielded_place = 0;
   behind_foreign = false;
   release_request.queues = false;
-  wanted = poll_pause = std::chrono::milliseconds(0);
+  wanted = poll_pause = last_repeat_pause = std::chrono::milliseconds(0);
   granted_at = expires_at = check_request.sent = Clock::time_point{};
   check_at = poll_at = repeat_at = retain_until = Clock::never();
   acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
@@ -286,3 +300,4 @@ inline void RemoteHold::reset() noexcept {
                                                   Clock::duration phase) noexcept;
 
 }  // namespace latchkey::inline v1::detail
+// tidy: long-file because the state of a hold is one table

@@ -57,7 +57,7 @@ Outcome send(LockSpace& space, Verb verb, const std::string& key, std::uint32_t 
   const std::string reason =
       outcome.reason + (may_have_run ? std::string(uncertain) : std::string());
   publish(space, Kind::latch_failed, key, 0, {}, reason);
-  LockSite site{key, {}, space.describe()};
+  LockSite site{.key = key, .backend = space.describe(), .latch = true};
   if (outcome.kind == Outcome::Kind::refused) throw BackendRefused(std::move(site), reason);
   throw BackendUnavailable(std::move(site), reason);
 }

@@ -55,8 +55,7 @@ bool LatchWaits::wait(std::string_view key, Wait length) {
         break;
       case Step::opened: return true;
       case Step::timed_out: return false;
-      case Step::unavailable:
-        throw BackendUnavailable({std::string(key), {}, space_.describe()}, wait.trouble());
+      case Step::unavailable: throw BackendUnavailable(site_of(key), wait.trouble());
     }
   }
 }
@@ -68,7 +67,7 @@ void LatchWaits::read(std::string_view key, LatchWait& wait) {
   }
   const Outcome& outcome = request->outcome;
   if (outcome.kind == Outcome::Kind::refused) {
-    throw BackendRefused({std::string(key), {}, space_.describe()}, outcome.reason);
+    throw BackendRefused(site_of(key), outcome.reason);
   }
   const Clock::time_point now = space_.clock().now();
   if (outcome.kind == Outcome::Kind::granted) return wait.on_count(outcome.token, now);
@@ -158,12 +157,16 @@ void LatchWaits::close() noexcept {
   notify_all();
 }
 
+LockSite LatchWaits::site_of(std::string_view key) const {
+  return {.key = std::string(key), .backend = space_.describe(), .latch = true};
+}
+
 void LatchWaits::throw_if_closed(std::string_view key) {
   {
     const ScopedLock lock(mutex_);
     if (!closed_) return;
   }
-  throw Closed({std::string(key), {}, space_.describe()});
+  throw Closed(site_of(key));
 }
 
 }  // namespace latchkey::inline v1::detail

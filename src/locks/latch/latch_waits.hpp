@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <latchkey/backend.hpp>
+#include <latchkey/error.hpp>
 #include <latchkey/wait.hpp>
 
 #include "core/small_mutex.hpp"
@@ -68,6 +69,7 @@ class LatchWaits {
   void remove(const Waiter& waiter) noexcept LATCHKEY_REQUIRES(mutex_);
   void read(std::string_view key, LatchWait& wait);
   void sleep(Waiter& waiter, Clock::time_point until);
+  [[nodiscard]] LockSite site_of(std::string_view key) const;
   void throw_if_closed(std::string_view key);
 
   LockSpace& space_;

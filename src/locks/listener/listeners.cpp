@@ -6,12 +6,13 @@
 
 namespace latchkey::inline v1 {
 
-Listeners::Listeners(std::initializer_list<Listener*> listeners) : listeners_(listeners) {
-  std::erase(listeners_, nullptr);
+Listeners::Listeners(std::initializer_list<SharedOrBorrowed<Listener>> listeners)
+    : listeners_(listeners) {
+  std::erase_if(listeners_, [](const Listener* each) { return each == nullptr; });
 }
 
 void Listeners::on_event(const Event& event) {
-  for (Listener* const each : listeners_) {
+  for (const SharedOrBorrowed<Listener>& each : listeners_) {
     try {
       each->on_event(event);
     } catch (...) {

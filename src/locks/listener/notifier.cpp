@@ -17,6 +17,8 @@ namespace latchkey::inline v1::detail {
 
 /// What the notifier shares with its thread.
 struct Notifier::State {
+  explicit State(Listener* to_call) : listener(to_call) {}
+
   Mutex mutex;
   std::condition_variable filled, delivered;
   EventQueue queue LATCHKEY_GUARDED_BY(mutex);
@@ -25,7 +27,9 @@ struct Notifier::State {
   bool started LATCHKEY_GUARDED_BY(mutex) = false;
   bool delivering LATCHKEY_GUARDED_BY(mutex) = false;  ///< something that was taken off the queue
   bool ending LATCHKEY_GUARDED_BY(mutex) = false;
-  bool silent LATCHKEY_GUARDED_BY(mutex) = false;  ///< the listener is not called any more
+  bool silent LATCHKEY_GUARDED_BY(mutex) = false;       ///< the listener is not called any more
+  Listener* listener LATCHKEY_GUARDED_BY(mutex);        ///< null: none, or it has been destroyed
+  std::thread::id thread LATCHKEY_GUARDED_BY(mutex){};  ///< that delivers
 
   [[nodiscard]] bool idle() const noexcept LATCHKEY_REQUIRES(mutex) {
     return queue.empty() && !delivering;
@@ -51,7 +55,8 @@ struct Notifier::State {
   }
 };
 
-Notifier::Notifier(Listener* listener) : listener_(listener), state_(std::make_shared<State>()) {}
+Notifier::Notifier(SharedOrBorrowed<Listener> listener)
+    : listener_(std::move(listener)), state_(std::make_shared<State>(listener_)) {}
 
 Notifier::~Notifier() {
   static_cast<void>(has_thread());
@@ -103,13 +108,33 @@ bool Notifier::has_thread() noexcept {
 
 void Notifier::finish(std::chrono::milliseconds patience) {
   static_cast<void>(has_thread());
-  State& state = *state_;
+  finish(*state_, patience);
+}
+
+void Notifier::finish(State& state, std::chrono::milliseconds patience) noexcept {
   const ScopedLock lock(state.mutex);
-  if (state.started && !within_listener()) {
+  if (state.started && state.thread != std::this_thread::get_id()) {
     state.wait_for_delivery(patience,
                             [&]() LATCHKEY_REQUIRES(state.mutex) { return state.idle(); });
   }
   state.silent = true;
+}
+
+std::shared_ptr<Notifier::State> Notifier::state_calling(const Listener* listener) const noexcept {
+  const ScopedLock lock(state_->mutex);
+  const bool calls = state_->listener != nullptr && !state_->silent;
+  return calls && (listener == nullptr || state_->listener == listener) ? state_ : nullptr;
+}
+
+void Notifier::stop_calling(State& state) noexcept {
+  const ScopedLock lock(state.mutex);
+  state.listener = nullptr;
+  if (state.thread == std::this_thread::get_id()) return;
+  std::unique_lock waiting(state.mutex.native(), std::adopt_lock);
+  ++state.flushing;
+  state.delivered.wait(waiting, [&]() LATCHKEY_REQUIRES(state.mutex) { return !state.delivering; });
+  --state.flushing;
+  static_cast<void>(waiting.release());
 }
 
 bool Notifier::flush(std::chrono::milliseconds patience) {
@@ -130,7 +155,9 @@ bool Notifier::flush(std::chrono::milliseconds patience) {
 bool Notifier::ensure_thread() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   if (!state_->started) {
     try {
-      thread_ = std::thread([state = state_, listener = listener_] { run(*state, listener); });
+      // The thread has a share in the listener as well: it may outlive this.
+      thread_ = std::thread([state = state_, listener = listener_] { run(*state); });
+      state_->thread = thread_.get_id();
     } catch (const std::exception&) {  // no thread, or no memory for one
       lacks_thread_ = true;
       return false;
@@ -142,18 +169,18 @@ bool Notifier::ensure_thread() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   return true;
 }
 
-void Notifier::run(State& state, Listener* listener) noexcept {
+void Notifier::run(State& state) noexcept {
   const SanitizerPause pause;
   ScopedLock lock(state.mutex);
   while (state.wait_for_item()) {
     EventQueue::Item item = state.queue.take();
-    const bool silent = state.silent || listener == nullptr;
+    Listener* const listener = state.silent ? nullptr : state.listener;
     state.delivering = true;
     lock.unlock();
     if (item.is_stop()) {
       const SanitizerResumption resumption;
       item.stop.request_stop();
-    } else if (!silent) {
+    } else if (listener != nullptr) {
       const SanitizerResumption resumption;
       try {
         listener->on_event(item.event);
@@ -182,7 +209,7 @@ void Notifier::forget_parent() noexcept {
   state_->mutex.unlock();
   leak_intentionally(new std::shared_ptr<State>(std::move(state_)));
   leak_intentionally(new std::thread(std::move(thread_)));
-  state_ = std::make_shared<State>();
+  state_ = std::make_shared<State>(listener_);
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <latchkey/listener.hpp>
+#include <latchkey/options.hpp>
 
 #include "core/thread_annotations.hpp"
 
@@ -19,7 +20,9 @@ namespace latchkey::inline v1::detail {
 /// starts with the first of them. Thread-safe; post never blocks and never calls user code.
 class Notifier {
  public:
-  explicit Notifier(Listener* listener);
+  struct State;
+
+  explicit Notifier(SharedOrBorrowed<Listener> listener);
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
   /// Delivers what is queued and joins the thread. Called from within the listener, it detaches the
@@ -44,20 +47,26 @@ class Notifier {
   /// False: it was not, or this is a call from within the listener.
   bool flush(std::chrono::milliseconds patience);
 
+  /// Its state, if it may call `listener` or, if that is null, any listener. The state may be used
+  /// after the notifier has been destroyed.
+  [[nodiscard]] std::shared_ptr<State> state_calling(const Listener* listener) const noexcept;
+  /// The listener is being destroyed: waits for a call that is under way, and makes no other one.
+  static void stop_calling(State& state) noexcept;
+  /// `finish`, which belongs to a notifier that may be destroyed meanwhile.
+  static void finish(State& state, std::chrono::milliseconds patience) noexcept;
+
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER;
   void forget_parent() noexcept LATCHKEY_FORK_HANDLER;
 
  private:
-  struct State;
-
-  static void run(State& state, Listener* listener) noexcept;
+  static void run(State& state) noexcept;
   bool ensure_thread() noexcept;
   [[nodiscard]] bool within_listener() const noexcept {
     return thread_.get_id() == std::this_thread::get_id();
   }
 
-  Listener* listener_;
+  SharedOrBorrowed<Listener> listener_;
   std::shared_ptr<State> state_;  ///< the thread has a share in it, and may outlive this
   std::thread thread_;            ///< guarded by the mutex of `state_`
   std::atomic<bool> lacks_thread_{false};

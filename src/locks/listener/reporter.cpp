@@ -44,6 +44,7 @@ void Reporter::post(std::stop_source&& stop) noexcept {
 void Reporter::error(Event::Kind kind, std::string_view key, LockType type,
                      std::string_view text) noexcept {
   try {
+    if (options_.listener == nullptr) return tell_first(kind, text);
     Event event;
     event.kind = kind;
     event.type = type;
@@ -54,6 +55,14 @@ void Reporter::error(Event::Kind kind, std::string_view key, LockType type,
   } catch (const std::bad_alloc&) {
     count_unreported(1);
   }
+}
+
+// An unlock on a thread that does not hold leaves the key locked for ever, and nothing else says
+// so.
+void Reporter::tell_first(Event::Kind kind, std::string_view text) {
+  if (kind != Event::Kind::unlock_error || told_.exchange(true)) return;
+  std::clog << "latchkey: an unlock failed: " + std::string(text) +
+                   "; only Options::listener learns of more of them\n";
 }
 
 void Reporter::publish(const Event& event) noexcept {

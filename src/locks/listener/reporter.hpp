@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <stop_token>
@@ -39,6 +40,7 @@ class Reporter {
   void post(std::stop_source&& stop) noexcept;
   /// There was no memory for so many events: the listener gets their number.
   void count_unreported(std::size_t events) noexcept { notifier_.drop(events); }
+  /// Without a listener, the first unlock that failed is told on std::clog.
   void error(Event::Kind kind, std::string_view key, LockType type, std::string_view text) noexcept;
   /// A warning or a finding about lock order goes to std::clog if there is no listener.
   void publish(const Event& event) noexcept;
@@ -55,6 +57,7 @@ class Reporter {
 
   // --- the thread that calls the listener ---
   bool has_thread() noexcept { return notifier_.has_thread(); }
+  [[nodiscard]] const Notifier& notifier() const noexcept { return notifier_; }
   bool flush(std::chrono::milliseconds patience) { return notifier_.flush(patience); }
   void finish(std::chrono::milliseconds patience) { notifier_.finish(patience); }
 
@@ -69,6 +72,7 @@ class Reporter {
     bool never_up;  ///< Startup::allow_down: no loss has been reported
   };
 
+  void tell_first(Event::Kind kind, std::string_view text);
   void connection_found(const Connection& found);
   void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
   /// False: an event of this kind about `event.server` says nothing new. May change `event.kind`.
@@ -79,6 +83,7 @@ class Reporter {
   DueTimes& due_times_;
   const CoordinatorSettings::Events wanted_;
   Notifier notifier_;
+  std::atomic<bool> told_{false};  ///< tell_first has
   SmallMutex mutex_;
   std::vector<Down> down_ LATCHKEY_GUARDED_BY(mutex_);
 };

@@ -85,8 +85,9 @@ class BatchAcquire::Host {
     Attempt its = batch_.attempt_;
     its.type = item.type;
     call.want(item.owner, its);
+    call.want_for(*item.report);
     if (batch_.by_lock_) call.want_by_lock();
-    call.limit_to_batch();
+    call.limit_to_batch(batch_.grace_);
     Shard& shard = driver().shard_of(item.hash);
     ShardLock& lock = locks_.of(shard);
     call.start_acquire(shard, lock, {item.key, item.hash, shard});
@@ -135,7 +136,7 @@ void BatchAcquire::run(Clock::time_point until) {
   auto request = std::make_unique<BatchRequest>(space_, items_.size());
   request->parker = &Parker::mine();
   if (!start(*request)) return;
-  const bool answered = space_.direct_requests().wait(*request, until);
+  const bool answered = space_.direct_requests().wait(*request, later(until, grace_));
   {
     Host host(*this);
     BatchSteps steps(host, request->claims);

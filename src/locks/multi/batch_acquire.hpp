@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -27,18 +28,20 @@ class BatchAcquire {
     std::string_view key;  ///< with its prefix; distinct in all of them
     LockType type;
     Owner owner;
+    MemberReport* report;
     std::size_t hash = 0;  ///< BatchAcquire's own
   };
 
-  /// `items` are of `space`.
+  /// `items` are of `space`. `grace` is Call::grace.
   BatchAcquire(LockSpace& space, std::span<Item> items, const Attempt& attempt,
-               bool by_lock) noexcept
-      : space_(space), items_(items), attempt_(attempt), by_lock_(by_lock) {}
+               std::chrono::milliseconds grace, bool by_lock) noexcept
+      : space_(space), items_(items), attempt_(attempt), grace_(grace), by_lock_(by_lock) {}
 
   /// Whether the backend of `space` takes these keys in one step.
   [[nodiscard]] static bool is_possible(const LockSpace& space, std::span<const Item> items);
 
-  /// Blocks until each call is answered. Without an outcome at `until` they end as unavailable.
+  /// Blocks until each call is answered. Without an outcome within the grace after `until` they
+  /// end as unavailable.
   void run(Clock::time_point until);
 
  private:
@@ -51,6 +54,7 @@ class BatchAcquire {
   LockSpace& space_;
   std::span<Item> items_;
   const Attempt& attempt_;
+  std::chrono::milliseconds grace_;
   bool by_lock_;
 };
 

@@ -128,6 +128,7 @@ class BatchSteps {
     Outcome outcome;
     outcome.kind = Outcome::Kind::busy;
     outcome.busy_member = static_cast<std::uint32_t>(claims_.members.size());  // none of these
+    outcome.never_ran = true;
     return outcome;
   }
 

@@ -11,6 +11,7 @@
 
 #include "core/thread_order.hpp"
 #include "locks/hold/multi_hold.hpp"
+#include "locks/multi/member_report.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
@@ -33,6 +34,9 @@ MultiAcquire::MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_l
   asked_ = now();
   until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());
   grace_ = Call::grace_of(attempt.wait.length(), parts_.front().space->options().command_timeout);
+  for (std::size_t index = 0; index < parts_.size(); ++index) {
+    parts_[index].report.asked = now_of(index);
+  }
 }
 
 Answer MultiAcquire::run() {
@@ -49,6 +53,7 @@ Answer MultiAcquire::run() {
     steps_.finish();
   }
   const Answer answer = steps_.plan().answer();
+  report_outcome(parts_, steps_, attempt_);
   if (answer == Answer::granted) {
     steps_.unpin_all();
     for (const Part& part : parts_) order_after_grant(part.lock->key, part.lock->type);
@@ -81,7 +86,7 @@ std::vector<BatchAcquire::Item> MultiAcquire::make_items(const std::vector<std::
   for (const std::size_t member : members) {
     Part& part = parts_[member];
     part.call.emplace(*part.space);
-    all.push_back({&*part.call, part.lock->key, part.lock->type, part.owner});
+    all.push_back({&*part.call, part.lock->key, part.lock->type, part.owner, &part.report});
   }
   return all;
 }
@@ -94,7 +99,7 @@ bool MultiAcquire::in_one_step() {
 
 void MultiAcquire::start_batch(const std::vector<std::size_t>& missing, Clock::time_point until) {
   std::vector<BatchAcquire::Item> items = make_items(missing);
-  BatchAcquire(*parts_.front().space, items, attempt_, by_lock_).run(later(until, grace_));
+  BatchAcquire(*parts_.front().space, items, attempt_, grace_, by_lock_).run(until);
 }
 
 // --- calls to one member ---
@@ -110,6 +115,7 @@ void MultiAcquire::start_acquire(std::size_t member, Clock::time_point until) {
   its.type = part.lock->type;
   BlockingCall& call = part.call.emplace(*part.space);
   call.want(part.owner, its);
+  call.want_for(part.report);
   if (by_lock_) call.want_by_lock();
   call.limit(by_clock_of(*part.space, until), grace_);
   call.start_acquire(part.space->driver().place_of(part.lock->key));

@@ -58,6 +58,7 @@ class MultiAcquire {
     const LockMember* lock = nullptr;
     LockSpace* space = nullptr;
     Owner owner = Owner::nobody();
+    MemberReport report{};
     std::optional<BlockingCall> call{};  ///< the last acquire or extend
     std::optional<BlockingCall> release{};
   };

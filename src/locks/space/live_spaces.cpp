@@ -5,7 +5,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <vector>
@@ -26,6 +29,9 @@ struct Registry final : ForkParticipant {
   void child() noexcept LATCHKEY_FORK_HANDLER override { mutex.unlock(); }
 };
 
+/// Whether `registry` was ever used: listeners also exist in programs without Locks.
+constinit std::atomic<bool> is_used{false};
+
 // Never destroyed: threads may end after static objects are gone.
 Registry& registry() {
   static Registry& made = [&]() -> Registry& {
@@ -34,6 +40,33 @@ Registry& registry() {
     return fresh;
   }();
   return made;
+}
+
+std::shared_ptr<Notifier::State> find_calling(const Listener* listener) noexcept {
+  Registry& all = registry();
+  const ScopedLock lock(all.mutex);
+  for (LockSpace* const space : all.spaces) {
+    auto state = space->reporter().notifier().state_calling(listener);
+    if (state != nullptr) return state;
+  }
+  return nullptr;
+}
+
+// Runs before the destructors of the static objects that existed when it was registered.
+void finish_events() noexcept {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + std::chrono::seconds(1);
+  while (const auto state = find_calling(nullptr)) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
+    Notifier::finish(*state, std::max(left, std::chrono::milliseconds(0)));
+  }
+}
+
+/// Each listener exists before the Locks that call it.
+void finish_events_before_end_of(const Listener* listener) {
+  constinit static std::atomic<const Listener*> last{nullptr};
+  if (listener == nullptr || last.exchange(listener) == listener) return;
+  if (std::atexit(finish_events) != 0) throw std::bad_alloc();
 }
 
 /// How many locks of one space a thread has.
@@ -87,6 +120,8 @@ Counts& counts() {
 
 void LiveSpaces::add(LockSpace& space) {
   Registry& all = registry();
+  is_used = true;
+  finish_events_before_end_of(space.options().listener);
   const ScopedLock lock(all.mutex);
   all.spaces.push_back(&space);
 }
@@ -95,6 +130,11 @@ void LiveSpaces::remove(LockSpace& space) noexcept {
   Registry& all = registry();
   const ScopedLock lock(all.mutex);
   std::erase(all.spaces, &space);
+}
+
+void LiveSpaces::stop_calling(const Listener& listener) noexcept {
+  if (!is_used) return;
+  while (const auto state = find_calling(&listener)) Notifier::stop_calling(*state);
 }
 
 void ThreadLocks::taken(const LockSpace& space) {

@@ -4,15 +4,23 @@
 
 #include <latchkey/owner.hpp>
 
+namespace latchkey::inline v1 {
+class Listener;
+}
+
 namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
-/// The spaces that exist, by their number. Thread-safe.
+/// The spaces that exist, by their number. At the exit of the process the listeners of those that
+/// are left, which are installed, receive what is queued for them. Thread-safe.
 class LiveSpaces {
  public:
   static void add(LockSpace& space);
   static void remove(LockSpace& space) noexcept;
+
+  /// The destructor of a listener: no space calls it any more.
+  static void stop_calling(const Listener& listener) noexcept;
 };
 
 /// Counts, for each space, what the calling thread has acquired by lock() and not yet unlocked. If

@@ -118,6 +118,10 @@ void ShardDriver::completed(Request& request, Outcome& outcome) noexcept {
 
 void ShardDriver::notified(const Notification& notification) noexcept {
   if (notification.key.empty()) {
+    for (Shard& shard : shards_) {
+      const ScopedLock lock(shard.mutex);
+      shard.context.note_link(notification);
+    }
     return for_each_coordinator(
         [&](Coordinator& each, EventContext& context) { each.notified(notification, context); });
   }
@@ -191,6 +195,7 @@ void ShardDriver::forget_parent() noexcept {
     }
     shard.timers.forget_all();
     shard.context.hold_objects = shard.releasing_threads = 0;
+    shard.context.link_is_down = false;
     shard.mutex.unlock();
   }
 }

@@ -69,9 +69,10 @@ void StartedCall::limit(Clock::time_point until, std::chrono::milliseconds grace
   call_.grace = grace;
 }
 
-void StartedCall::limit_to_batch() noexcept {
+void StartedCall::limit_to_batch(std::chrono::milliseconds grace) noexcept {
   call_.asked = space_.clock().now();
   call_.until = call_.asked;
+  call_.grace = grace;
   call_.bundled = true;
 }
 
@@ -146,6 +147,21 @@ bool StartedCall::start_unlock(const KeyPlace& place, LockType type, Owner owner
   ShardLock lock(shard);
   Coordinator& home = ShardDriver::coordinator(shard, place);
   return bring(shard, lock, home, [&](EventContext& context) { home.unlock(call_, context); });
+}
+
+void StartedCall::report_member(const KeyPlace& place, Answer answer, RemoteHold* hold,
+                                const Call* last) {
+  call_.answer = answer;
+  call_.hold = hold;
+  if (last != nullptr) {
+    call_.holder = last->holder.view();
+    call_.reason = last->reason.view();
+  }
+  Shard& shard = place.shard;
+  ShardLock lock(shard);
+  Coordinator& home = ShardDriver::coordinator(shard, place);
+  space_.driver().handle(shard, lock, home,
+                         [&](EventContext& context) { home.report_member(call_, context); });
 }
 
 // `home_` stays where it is: a coordinator with a pending call is not idle.

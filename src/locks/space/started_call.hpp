@@ -34,14 +34,16 @@ class StartedCall {
   void want(Owner owner, const Attempt& attempt);
   /// Counts as lock() instead of as a Hold.
   void want_by_lock() noexcept { call_.by_lock = true; }
+  /// The call is for one of several keys. `report` outlives it.
+  void want_for(MemberReport& report) noexcept { call_.member = &report; }
   /// A LockTimeout shall name the holder.
   void want_holder_name() noexcept { call_.wants_holder_name = true; }
   /// The wait begins when the call is known not to be granted at once.
   void limit(Wait wait) noexcept;
   /// Part of a longer wait; `grace` is Call::grace.
   void limit(Clock::time_point until, std::chrono::milliseconds grace) noexcept;
-  /// One attempt, made by one request together with others.
-  void limit_to_batch() noexcept;
+  /// One attempt, made by one request together with others. Part of a longer wait, too.
+  void limit_to_batch(std::chrono::milliseconds grace) noexcept;
   bool start_acquire(const KeyPlace& place);
   /// The same for a caller that holds the mutexes of several keys, and has a parker already.
   bool start_acquire(Shard& shard, ShardLock& lock, const KeyPlace& place)
@@ -56,6 +58,10 @@ class StartedCall {
   /// Nobody waits for the answer: the timer thread sees to the release.
   void release_without_waiting(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
   bool start_unlock(const KeyPlace& place, LockType type, Owner owner);
+
+  /// Instead of a start: reports how an acquire of several keys ended, about the key at `place`.
+  /// granted: with `hold`; otherwise `last`, if it is not null, knows of the holder or the reason.
+  void report_member(const KeyPlace& place, Answer answer, RemoteHold* hold, const Call* last);
 
   /// Ends the wait of a pending acquire. On any thread.
   void cancel();

@@ -88,7 +88,7 @@ void ClusterRouter::set_owners(std::vector<ServerConnection*> owners, TimePoint 
   wants_map_ = misses_an_owner(now) || std::ranges::find(owners_, nullptr) != owners_.end();
   if (changed || !wants_map_) query_pause_ = {};
   if (!changed) return;
-  for (DelayedRequest& each : delayed_) each.at = now;
+  delayed_.retry_all(now);
   for (std::size_t index = 0; index < connections_.size(); ++index) {
     ServerConnection& loser = *connections_[index];
     const auto had = std::ranges::find(before, &loser);

@@ -16,8 +16,6 @@ using namespace std::chrono_literals;
 
 /// After so many redirections a request is delayed before it follows the next one.
 constexpr std::uint8_t most_hops = 5;
-/// How long a request is delayed that no node can serve now.
-constexpr auto retry_pause = 20ms;
 /// How long a request that fails fast waits if no node can be reached.
 constexpr auto patience = 250ms;
 
@@ -100,38 +98,27 @@ const Failure* ClusterRouter::why_unreachable() const noexcept {
 
 void ClusterRouter::delay(const QueuedRequest& request, TimePoint now, std::string why) {
   reserve_completions(1);
-  const TimePoint at = std::min(later(now, retry_pause), request.deadline);
-  delayed_.push_back({request, at, std::move(why)});
+  delayed_.add(request, request.deadline - settings_.timeout, now, std::move(why));
 }
 
 // A delayed acquire has not run, and must not run after its release.
 void ClusterRouter::drop_overtaken(const Request& release) {
-  std::erase_if(delayed_, [&](const DelayedRequest& each) {
-    if (!acquires(*each.request.request, release.id)) return false;
-    end(*each.request.request, *each.request.sink, each.why);
-    return true;
-  });
+  using Delayed = DelayedRequests::Delayed;
+  delayed_.drop_acquires(
+      [&](const Request& request) { return acquires(request, release.id); },
+      [&](Delayed& each) { end(*each.request.request, *each.request.sink, each.why); });
 }
 
 void ClusterRouter::send_delayed(TimePoint now) {
-  // A request that is delayed anew is appended, and is not due.
-  for (std::size_t left = delayed_.size(), index = 0; left > 0; --left) {
-    if (now < delayed_[index].at) {
-      ++index;
-      continue;
-    }
-    const DelayedRequest each = std::move(delayed_[index]);
-    delayed_.erase(delayed_.begin() + static_cast<std::ptrdiff_t>(index));
-    const bool overdue = now >= each.request.deadline;
+  delayed_.take_due(now, [&](DelayedRequests::Delayed& each) {
+    const QueuedRequest& request = each.request;
     try {
-      if (!overdue) route(each.request, now);
+      if (now < request.deadline) return route(request, now);
     } catch (const std::bad_alloc&) {
-      end(*each.request.request, *each.request.sink, "out of memory");
+      each.why = "out of memory";
     }
-    if (overdue) end(*each.request.request, *each.request.sink, each.why);
-    // A release has dropped others, so the indices are wrong. The next tick continues.
-    if (delayed_.size() < left + index - 1) break;
-  }
+    end(*request.request, *request.sink, each.why);
+  });
 }
 
 // Ends a request that no node has run. `reserve_completions` has made room for it.
@@ -279,7 +266,7 @@ void ClusterRouter::tick(TimePoint now) {
 Clock::time_point ClusterRouter::due() const noexcept {
   if (!completions_.empty()) return TimePoint{};
   TimePoint at = wants_map_ ? query_at_ : Clock::never();
-  for (const DelayedRequest& each : delayed_) at = std::min(at, each.at);
+  at = std::min(at, delayed_.due());
   for (const auto& each : connections_) {
     const TimePoint silent_at = each->session.silent_at();
     if (silent_at > now_) at = std::min(at, silent_at);

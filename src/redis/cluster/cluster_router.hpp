@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/cluster/delayed_requests.hpp"
 #include "redis/cluster/slots.hpp"
 #include "redis/connect/tls.hpp"
 #include "redis/router.hpp"
@@ -54,12 +55,6 @@ class ClusterRouter final : public Router {
   void forget() noexcept override;
 
  private:
-  /// A request that no node can serve now.
-  struct DelayedRequest {
-    QueuedRequest request;
-    TimePoint at;     ///< when it is routed again
-    std::string why;  ///< its outcome if its deadline passes first
-  };
   struct Completion {
     Request* request;
     Sink* sink;
@@ -124,7 +119,7 @@ class ClusterRouter final : public Router {
   std::vector<RedisUri::Endpoint> known_;  ///< nodes to query if no connected one replies
   std::size_t last_probed_ = 0;            ///< index of a known node
 
-  std::vector<DelayedRequest> delayed_;
+  DelayedRequests delayed_;
   std::vector<Completion> completions_;
   std::list<Listing> listings_;
   ListingPartSink part_sink_;

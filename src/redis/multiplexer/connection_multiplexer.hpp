@@ -62,6 +62,10 @@ class ConnectionMultiplexer final : private ForkParticipant {
   /// Whether an old connection is always closed by its server before a new one carries requests.
   [[nodiscard]] bool keeps_order() const noexcept;
 
+  /// The run_id of the only server; empty: there are several, or it is not connected or does not
+  /// say.
+  [[nodiscard]] std::string identity() const;
+
   /// Why a server is unsuitable, as a clause; empty if there is no reason.
   [[nodiscard]] std::string warning() const;
 

@@ -13,6 +13,13 @@ bool ConnectionMultiplexer::keeps_order() const noexcept {
   return state_.router->keeps_order();
 }
 
+std::string ConnectionMultiplexer::identity() const {
+  if (uri_.deployment == RedisUri::Deployment::cluster) return {};
+  const ScopedLock lock(state_.mutex);
+  const auto connections = state_.router->connections();
+  return connections.empty() ? std::string() : connections.front()->session.run_id();
+}
+
 std::string ConnectionMultiplexer::warning() const {
   const ScopedLock lock(state_.mutex);
   const auto connections = state_.router->connections();

@@ -14,6 +14,7 @@ void CommandPipeline::pop() noexcept {
   queue_.pop();
   if (written_ > 0) --written_;
   if (first_live_ > 0) --first_live_;
+  if (indexed_ > 0 && --indexed_ == 0) released_.clear();
 }
 
 // The slot that pop frees is the room that push needs.
@@ -68,25 +69,32 @@ void CommandPipeline::group_checks_by_slot() noexcept {
   }
 }
 
-bool CommandPipeline::front_is_overtaken() const noexcept {
+// Without memory for the index the acquire is not repeated, which is never wrong.
+bool CommandPipeline::front_is_overtaken() noexcept {
   const Verb verb = front().verb;
   if (verb != Verb::acquire && verb != Verb::acquire_all) return false;
-  const auto acquires = [&](const HoldId& id) {
-    if (front().verb != Verb::acquire_all) return id == front().id;
-    return std::ranges::any_of(front().request->members,
-                               [&](const Member& member) { return member.id == id; });
-  };
-  for (std::size_t index = 1; index < queue_.size(); ++index) {
-    const InFlightCommand& later = queue_[index];
-    if (!later.is_internal() && is_release(later.verb) && acquires(later.id)) return true;
+  try {
+    index_releases();
+  } catch (const std::bad_alloc&) {
+    return true;
   }
-  return false;
+  if (verb == Verb::acquire) return released_.contains(front().id);
+  return std::ranges::any_of(front().request->members,
+                             [&](const Member& member) { return released_.contains(member.id); });
+}
+
+void CommandPipeline::index_releases() {
+  for (; indexed_ < queue_.size(); ++indexed_) {
+    const InFlightCommand& command = queue_[indexed_];
+    if (!command.is_internal() && is_release(command.verb)) released_.insert(command.id);
+  }
 }
 
 void CommandPipeline::clear() noexcept {
   queue_.clear();
   discard_bytes();
-  written_ = first_live_ = 0;
+  written_ = first_live_ = indexed_ = 0;
+  released_.clear();
   replies_to_skip_ = 0;
   waiting_expiry_ = Clock::never();
 }

@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <latchkey/clock.hpp>
+#include <latchkey/hold_id.hpp>
 
+#include "core/hash_of_id.hpp"
 #include "redis/protocol/command_buffer.hpp"
 #include "redis/session/delivery.hpp"
 #include "redis/session/in_flight_command.hpp"
@@ -48,7 +51,7 @@ class CommandPipeline {
   [[nodiscard]] bool has_live_requests() const noexcept { return first_live_ < queue_.size(); }
   [[nodiscard]] bool awaits_reply() const noexcept { return written_ > 0; }
   /// Whether a release of the hold that the oldest command acquires is queued after it.
-  [[nodiscard]] bool front_is_overtaken() const noexcept;
+  [[nodiscard]] bool front_is_overtaken() noexcept;
   void clear() noexcept;
 
   // --- writing ---
@@ -137,10 +140,15 @@ class CommandPipeline {
 
  private:
   void rewind() noexcept;
+  void index_releases();
 
   RingQueue<InFlightCommand> queue_;
   std::size_t written_ = 0;     ///< how many are in the stream
   std::size_t first_live_ = 0;  ///< the requests of all before it have ended
+  std::size_t indexed_ = 0;     ///< of how many of the oldest the releases are in `released_`
+  /// The holds that queued commands release. A server that has lost its scripts rejects all
+  /// commands under way, and each one asks whether its hold is among these.
+  std::unordered_set<HoldId, HashOfId> released_;
   std::uint8_t replies_to_skip_ = 0;
   TimePoint waiting_expiry_ = Clock::never();
 
@@ -164,7 +172,8 @@ std::vector<QueuedRequest> CommandPipeline::take_unsent(Moves&& moves) {
       if (kept.request != nullptr) queue_.push() = std::move(kept);
     }
   }
-  written_ = first_live_ = 0;
+  written_ = first_live_ = indexed_ = 0;
+  released_.clear();
   return taken;
 }
 

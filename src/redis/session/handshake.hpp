@@ -84,6 +84,8 @@ class Handshake {
   /// Whether releases are published with SPUBLISH.
   [[nodiscard]] bool sharded() const noexcept { return sharded_; }
 
+  /// Of the server; empty: there is no connection, or INFO does not say.
+  [[nodiscard]] const std::string& run_id() const noexcept { return current_.run_id; }
   /// Why the server is a bad choice, as a clause from its INFO; empty: it is fine.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
 

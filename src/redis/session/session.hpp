@@ -161,6 +161,8 @@ class Session {
   [[nodiscard]] const std::string& server() const noexcept { return deliveries_.server(); }
   /// Why the server is a bad choice, as a clause; empty: it is fine.
   [[nodiscard]] const std::string& warning() const noexcept { return handshake_.warning(); }
+  /// The run_id of the server; empty: it is not connected, or INFO does not say.
+  [[nodiscard]] const std::string& run_id() const noexcept { return handshake_.run_id(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }
   /// Why there is no connection; null: there is one, or no attempt has failed yet.
   [[nodiscard]] const Failure* last_failure() const noexcept {

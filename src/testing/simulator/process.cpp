@@ -102,6 +102,7 @@ void Process::notified(const Notification& notification) {
     if (Coordinator* const its = find(notification.key)) handle(*its, notify);
     return;
   }
+  context_.note_link(notification);
   for (Coordinator* const each : all()) handle(*each, notify);
 }
 

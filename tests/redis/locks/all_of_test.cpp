@@ -6,6 +6,7 @@
 #include <future>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <latchkey/error.hpp>
@@ -114,6 +115,20 @@ TEST_F(RedisAllOf, AWaitSurvivesTheRestartOfOneServer) {
   EXPECT_TRUE(eventually([&] { return client({"KEYS", "*"}).list().empty(); }));
 }
 
+// It threw BackendUnavailable, "no answer; waited 0 ms": a request that was just sent had no reply.
+TEST_F(RedisAllOf, OneAttemptBehindAnotherCallOfTheProcessIsBusy) {
+  Recorder recorder;
+  const Locks locks =
+      Locks::connect(server_.tcp_uri(), {.command_timeout = 30s, .listener = &recorder});
+  server_.stop();
+  auto other = std::async(std::launch::async, [&] { return locks.lock("d").acquire(); });
+  ASSERT_TRUE(recorder.await(Event::Kind::attempt));
+  EXPECT_FALSE(all(locks).try_acquire(0ms));
+  server_.resume();
+  const Hold hold = other.get();
+  EXPECT_FALSE(hold.lost());
+}
+
 TEST_F(RedisAllOf, AnErrorNamesTheKeyThatFailed) {
   const Locks locks = connect();
   client_({"SET", "d", "mine"});
@@ -124,6 +139,37 @@ TEST_F(RedisAllOf, AnErrorNamesTheKeyThatFailed) {
     EXPECT_EQ(error.key(), "d");
   }
   EXPECT_EQ(client_({"KEYS", "*"}).list(), std::vector<std::string>{"d"});
+}
+
+// The attempts that a call makes inside are not the user's.
+TEST_F(RedisAllOf, ContendedCallsThatAreGrantedReportNoFailure) {
+  using Kind = Event::Kind;
+  constexpr std::size_t threads = 4, rounds = 50, keys = 2;
+  Recorder recorder;
+  const Locks locks = Locks::connect(server_.tcp_uri(), {.listener = &recorder});
+  {
+    std::vector<std::jthread> callers;
+    for (std::size_t caller = 0; caller < threads; ++caller) {
+      callers.emplace_back([&, caller] {
+        for (std::size_t round = 0; round < rounds; ++round) {
+          const std::string first = std::to_string((caller + round) % 4);
+          const std::string second = std::to_string((caller + round + 1) % 4);
+          const Hold both =
+              locks
+                  .all_of({locks.lock(first, LockType::WRITE), locks.lock(second, LockType::WRITE)})
+                  .acquire(60s, 30s);
+        }
+      });
+    }
+  }
+  ASSERT_TRUE(locks.flush(60s));
+  constexpr std::size_t all = threads * rounds * keys;
+  EXPECT_EQ(recorder.count(Kind::attempt), all);
+  EXPECT_EQ(recorder.count(Kind::granted), all);
+  EXPECT_EQ(recorder.count(Kind::released), all);
+  for (const Kind kind : {Kind::timeout, Kind::busy, Kind::unavailable, Kind::lost}) {
+    EXPECT_EQ(recorder.count(kind), 0U) << to_string(kind);
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include <latchkey/locks.hpp>
 
+#include "support/recorder.hpp"
 #include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -100,6 +101,33 @@ TEST_P(HotKey, EachClientGetsAtLeastAQuarterOfItsEvenShare) {
 INSTANTIATE_TEST_SUITE_P(Types, HotKey,
                          ::testing::Values(LockType::REENTRANT, LockType::WRITE, LockType::FENCED),
                          [](const auto& each) { return std::string(to_string(each.param)); });
+
+// Another client's release grants for 3 s, whatever lease the call asked for. What is left of these
+// 3 s must not look like what is left of 30 s.
+TEST(RedisHandOver, TheEventsOfAHoldThatAnotherClientHandsOnHaveTheLeaseInForce) {
+  RedisServer server;
+  Recorder recorder;
+  std::vector<std::jthread> threads;
+  for (int client = 0; client < 2; ++client) {
+    threads.emplace_back([&] {
+      const Locks locks = Locks::connect(server.unix_uri(), {.listener = &recorder});
+      const auto end = SteadyClock::now() + 1s;
+      while (SteadyClock::now() < end) {
+        const Hold hold = locks.lock("hot", LockType::WRITE).acquire(30s, 30s);
+        spend(1ms);
+      }
+    });
+  }
+  threads.clear();
+  int handed_on = 0;
+  for (const Event& event : recorder.of(Event::Kind::released)) {
+    const auto used = event.lease - event.left;
+    handed_on += event.lease < 30s ? 1 : 0;
+    EXPECT_LE(used, event.held + event.lease / 2)
+        << "held " << event.held.count() << " ns of " << event.lease.count() << " ms";
+  }
+  EXPECT_GT(handed_on, 0) << "no release has granted to the other client";
+}
 
 }  // namespace
 }  // namespace latchkey::tests

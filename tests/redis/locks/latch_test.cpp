@@ -79,6 +79,34 @@ TEST_F(RedisLatch, TheChannelHasBracesAroundAnyName) {
   waiter.join();
 }
 
+template <class Call>
+std::string error_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// They said "the REENTRANT lock 'jobs'".
+TEST_F(RedisLatch, ErrorsNameALatchAndNotALock) {
+  ask({"HSET", "jobs", "a", "b"});
+  EXPECT_THAT(error_of([&] { latch.count_down(); }), HasSubstr("refused the latch 'jobs' on "));
+  const auto wait = [&] { static_cast<void>(latch.wait_for(200ms)); };
+  EXPECT_THAT(error_of(wait), HasSubstr("refused the latch 'jobs' on "));
+  ask({"DEL", "jobs"});
+  ASSERT_TRUE(latch.try_set_count(1));
+  FaultProxy proxy(server.port());
+  const Locks far = Locks::connect(proxy.uri(), {.command_timeout = 300ms});
+  const CountDownLatch same = far.count_down_latch("jobs");
+  proxy.drop(Direction::to_client);
+  EXPECT_THAT(error_of([&] { static_cast<void>(same.wait_for(200ms)); }),
+              HasSubstr("the state of the latch 'jobs' on "));
+  EXPECT_THAT(error_of([&] { static_cast<void>(same.count()); }),
+              HasSubstr("the state of the latch 'jobs' on "));
+}
+
 TEST_F(RedisLatch, AnotherValueIsRefused) {
   ask({"HSET", "jobs", "a", "b"});
   EXPECT_THROW(latch.count_down(), BackendRefused);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,21 @@ TEST_F(RedisQuorum, LocksWorkWithTwoOfFiveServersFrozenAndFailWithThree) {
     }
     return empty_of_orders();
   }));
+}
+
+// It was accepted: one server granted a lock with two votes of three.
+TEST_F(RedisQuorum, OneServerUnderTwoAddressesIsRefused) {
+  const std::string first = servers_[0]->tcp_uri(), port = std::to_string(servers_[0]->port());
+  for (const std::string& same :
+       {first, first + "/3", "redis://localhost:" + port, servers_[0]->unix_uri()}) {
+    try {
+      static_cast<void>(
+          Locks::connect("quorum: " + first + " " + servers_[1]->tcp_uri() + " " + same));
+      ADD_FAILURE() << same;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("are one server, which would vote twice"));
+    }
+  }
 }
 
 TEST_F(RedisQuorum, AHoldThatAMajorityLostIsLost) {

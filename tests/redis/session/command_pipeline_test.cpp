@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -155,6 +156,28 @@ TEST_F(CommandPipelineTest, AnAcquireIsOvertakenByTheReleaseOfItsHoldOnly) {
   EXPECT_FALSE(pipeline.front_is_overtaken());
   push(Verb::leave, 1);
   EXPECT_TRUE(pipeline.front_is_overtaken());
+}
+
+TEST_F(CommandPipelineTest, AReleaseThatIsQueuedLaterIsFoundToo) {
+  push(Verb::acquire, 1);
+  push(Verb::acquire, 2);
+  EXPECT_FALSE(pipeline.front_is_overtaken());
+  pipeline.requeue_front(InFlightCommand::Kind::script_text, 0);
+  push(Verb::release, 2);
+  EXPECT_TRUE(pipeline.front_is_overtaken());
+}
+
+// A server that had lost its scripts rejected all commands under way, and each acquire looked at
+// all commands after it: seconds with the mutex held if there were some ten thousand of them.
+TEST_F(CommandPipelineTest, RejectedAcquiresTakeTimeInProportionToTheirNumber) {
+  constexpr std::uint64_t commands = 30'000;
+  for (std::uint64_t number = 1; number <= commands; ++number) push(Verb::acquire, number);
+  const std::clock_t begin = std::clock();
+  for (std::uint64_t number = 1; number <= commands; ++number) {
+    ASSERT_FALSE(pipeline.front_is_overtaken());
+    pipeline.requeue_front(InFlightCommand::Kind::script_text, 0);
+  }
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC) << "of processor time";
 }
 
 TEST_F(CommandPipelineTest, ARequeuedCommandKeepsItsRequestAndGoesToTheEnd) {

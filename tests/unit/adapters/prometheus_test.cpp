@@ -55,7 +55,7 @@ TEST_F(PrometheusTest, LabelsNameTheCallAndNeverTheKey) {
         ++found;
         EXPECT_EQ(labels.at("method"), "work");
       }
-      EXPECT_EQ(found, metric.name == "latchkey_attempts_total" ? 7 : 1) << metric.name;
+      EXPECT_EQ(found, metric.name == "latchkey_attempts_total" ? 8 : 1) << metric.name;
     }
   }
   EXPECT_EQ(only("latchkey_acquire_seconds").histogram.sample_count, 100U);

@@ -84,10 +84,18 @@ TEST_F(LatchTest, DestroyingItEndsTheWaits) {
 
 TEST_F(LatchTest, ClosingTheLocksEndsTheWaits) {
   ASSERT_TRUE(latch.try_set_count(3));
-  std::thread waiter([&] { EXPECT_THROW(latch.wait(), Closed); });
+  std::string text;
+  std::thread waiter([&] {
+    try {
+      latch.wait();
+    } catch (const Closed& error) {
+      text = error.what();
+    }
+  });
   ASSERT_TRUE(clock.await_sleepers(1));
   locks.close(0ms);
   waiter.join();
+  EXPECT_TRUE(text.starts_with("the Locks of the latch 'ready' on ")) << text;
 }
 
 TEST_F(LatchTest, LeavesNothingBehind) {

@@ -73,9 +73,9 @@ TEST_F(ErrorsTest, LockTimeoutNamesTheHoldersMethodThreadAndTime) {
       << sentence;
   EXPECT_NE(sentence.find("held by latchkey::"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("keep_busy (errors_test.cpp:"), std::string::npos) << sentence;
-  EXPECT_TRUE(recorder.await(Kind::timeout));
+  EXPECT_TRUE(recorder.await(Kind::busy));
   EXPECT_EQ("the REENTRANT lock 'busy' on memory: was busy for the whole wait of 0 ms; held by " +
-                recorder.of(Kind::timeout)[0].holder,
+                recorder.of(Kind::busy)[0].holder,
             sentence);
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
@@ -43,6 +44,70 @@ TEST_F(EventsTest, OfSeveralKeysCarryTheCallSiteToo) {
   }
   EXPECT_TRUE(recorder.await(Kind::granted, 4));
   for (const Event& event : recorder.of(Kind::granted)) EXPECT_EQ(event.method(), "transfer");
+}
+
+/// What an acquire of "a" and "b" by each of four threads reports while they are in each other's
+/// way. Each call takes them in one step first, gives back what it got, and goes on one by one.
+void expect_no_event_of_an_inner_call(const Locks& locks, tests::Recorder& recorder,
+                                      LockType type) {
+  constexpr std::size_t threads = 4, rounds = 50, keys = 2;
+  {
+    std::vector<std::jthread> callers;
+    for (std::size_t caller = 0; caller < threads; ++caller) {
+      callers.emplace_back([&] {
+        for (std::size_t round = 0; round < rounds; ++round) {
+          LOCKED(KEYS("a", "b"), type, 60s, 30s).in(locks)AROUND() { std::this_thread::yield(); };
+        }
+      });
+    }
+  }
+  ASSERT_TRUE(locks.flush(60s));
+  constexpr std::size_t all = threads * rounds * keys;
+  EXPECT_EQ(recorder.count(Kind::attempt), all);
+  EXPECT_EQ(recorder.count(Kind::granted), all);
+  EXPECT_EQ(recorder.count(Kind::released), all);
+  EXPECT_EQ(recorder.count(Kind::lost), 0U);
+  for (const Kind kind : {Kind::timeout, Kind::busy, Kind::unavailable, Kind::cancelled}) {
+    EXPECT_EQ(recorder.count(kind), 0U) << to_string(kind);
+  }
+  std::size_t contended = 0;
+  for (const Event& event : recorder.of(Kind::granted)) contended += event.contended ? 1U : 0U;
+  EXPECT_EQ(recorder.count(Kind::waiting), contended) << "the gauge of waiters must return to zero";
+}
+
+TEST(MultiKeyEvents, ContendedCallsThatAreGrantedReportNoFailure) {
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {
+    tests::Recorder recorder;
+    const Locks locks = Locks::connect("memory:", {.listener = &recorder});
+    expect_no_event_of_an_inner_call(locks, recorder, type);
+  }
+}
+
+TEST_F(EventsTest, OfSeveralKeysEndOnceWithWhatTheCallMet) {
+  const Hold hold = another().lock("b").acquire();
+  const auto skipping = clock.skip_waits();
+  EXPECT_THROW((LOCKED(KEYS("a", "b"), LockType::REENTRANT, 3s, 10s).in(locks)AROUND(){}),
+               LockTimeout);
+  EXPECT_FALSE(locks.all_of({locks.lock("a"), locks.lock("b")}).try_acquire(0ms));
+  ASSERT_TRUE(locks.flush(10s));
+  const auto timeouts = recorder.of(Kind::timeout);
+  ASSERT_EQ(timeouts.size(), 1U);
+  EXPECT_EQ(timeouts[0].key, "b");
+  EXPECT_EQ(timeouts[0].origin.key_template, "a, b") << "the template that the site announces";
+  EXPECT_GE(timeouts[0].waited, 3s) << "since the call began";
+  EXPECT_EQ(recorder.count(Kind::busy), 1U) << "with a wait of 0 the call is only skipped";
+  EXPECT_EQ(recorder.count(Kind::attempt), recorder.count(Kind::granted) + 2);
+  EXPECT_EQ(recorder.count(Kind::granted), 1U) << "theirs: what was given back was nobody's";
+  EXPECT_EQ(recorder.count(Kind::released), 0U);
+}
+
+TEST_F(EventsTest, OfATryWithoutAWaitIsBusyAndNoTimeout) {
+  const Hold hold = another().lock("k").acquire();
+  EXPECT_FALSE(locks.lock("k").try_acquire());
+  const Event busy = first(Kind::busy);
+  EXPECT_EQ(busy.key, "k");
+  EXPECT_NE(busy.holder, "");
+  EXPECT_EQ(recorder.count(Kind::timeout), 0U);
 }
 
 TEST_F(EventsTest, CarryTheCallSite) {
@@ -117,7 +182,7 @@ TEST_F(EventsTest, NameNoHolderWhileHoldForKeepsTheLock) {
   const auto kept = [&] { LOCKED("kept").in(locks).hold_for(5s) AROUND(){}; };
   kept();
   EXPECT_FALSE(another().lock("kept").try_acquire());
-  EXPECT_EQ(first(Kind::timeout).holder, "nobody: it is kept, or being given back");
+  EXPECT_EQ(first(Kind::busy).holder, "nobody: it is kept, or being given back");
 }
 
 TEST_F(EventsTest, AllArriveBeforeFlushReturns) {
@@ -161,7 +226,7 @@ TEST(DocsEvents, EveryEventHasARow) {
     if (name == "?") break;
     EXPECT_NE(text.find("| `" + std::string(name) + "` | "), std::string::npos) << name;
   }
-  EXPECT_EQ(kinds, 34);
+  EXPECT_EQ(kinds, 35);
 }
 
 std::string paged;

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <future>
+#include <iostream>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -89,6 +91,25 @@ TEST(ListenerTest, ThatWantsLossesOnlyReceivesNothingElse) {
   locks.lock("other").unlock();
   ASSERT_TRUE(recorder.await(Kind::unlock_error));
   EXPECT_EQ(recorder.count(Kind::attempt) + recorder.count(Kind::granted), 0U);
+}
+
+// It did nothing, and nothing said so: the key stayed locked for as long as its thread lived.
+TEST(ListenerTest, WithoutOneTheFirstUnlockOnAnotherThreadIsTold) {
+  const Locks locks = Locks::connect("memory:");
+  Lock lock = locks.lock("k");
+  lock.lock();
+  std::ostringstream told;
+  std::streambuf* const before = std::clog.rdbuf(told.rdbuf());
+  std::thread([&] {
+    lock.unlock();
+    lock.unlock();
+  }).join();
+  lock.unlock();
+  std::clog.rdbuf(before);
+  EXPECT_EQ(
+      told.str(),
+      "latchkey: an unlock failed: the REENTRANT lock 'k' on memory: is not held by this owner "
+      "by lock(): nothing to unlock; only Options::listener learns of more of them\n");
 }
 
 TEST(ListenerTest, ThatThrowsDisturbsNoCaller) {

@@ -190,8 +190,8 @@ TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
     attempt();
     ASSERT_TRUE(locks.flush(tests::patience));
     std::size_t ends = 0;
-    for (const Kind kind : {Kind::granted, Kind::timeout, Kind::unavailable, Kind::refused,
-                            Kind::cancelled, Kind::closed, Kind::would_deadlock}) {
+    for (const Kind kind : {Kind::granted, Kind::timeout, Kind::busy, Kind::unavailable,
+                            Kind::refused, Kind::cancelled, Kind::closed, Kind::would_deadlock}) {
       ends += recorder.count(kind);
     }
     EXPECT_EQ(recorder.count(Kind::attempt), 1U) << to_string(outcome);
@@ -203,8 +203,12 @@ TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
   one_of(Kind::would_deadlock, [&] {
     EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::WRITE).try_acquire()), WouldDeadlock);
   });
-  one_of(Kind::timeout,
+  one_of(Kind::busy,
          [&] { EXPECT_FALSE(another().lock("k", LockType::WRITE).try_acquire().has_value()); });
+  one_of(Kind::timeout, [&] {
+    const auto skipping = clock.skip_waits();
+    EXPECT_FALSE(another().lock("k", LockType::WRITE).try_acquire(1s).has_value());
+  });
   std::stop_source stop;
   Attempt attempt;
   attempt.type = LockType::WRITE;

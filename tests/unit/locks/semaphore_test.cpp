@@ -1,4 +1,5 @@
 // Semaphore and LOCKED(...).permits(n), in memory.
+// tidy: long-file because it is about one class
 #include <gtest/gtest.h>
 
 #include <array>
@@ -39,6 +40,19 @@ class SemaphoreTest : public ::testing::Test, public ManualLocks {
  protected:
   const Semaphore exports = locks.semaphore("exports", 3);
 };
+
+// They waited: from another process the same key was refused.
+TEST_F(SemaphoreTest, TheKeyOfALockOfThisProcessIsRefusedAndTheReverse) {
+  const Hold lock = locks.lock("both").acquire();
+  EXPECT_THROW(static_cast<void>(locks.semaphore("both", 1).acquire(1, forever)), BackendRefused);
+  EXPECT_THROW(static_cast<void>(locks.semaphore("both", 1).try_acquire()), BackendRefused);
+  const Hold permit = exports.acquire();
+  EXPECT_THROW(static_cast<void>(locks.lock("exports").acquire(forever)), BackendRefused);
+  EXPECT_THROW(
+      static_cast<void>(locks.all_of({locks.lock("a"), locks.lock("exports")}).acquire(forever)),
+      BackendRefused);
+  EXPECT_FALSE(locks.inspect("a").locked);
+}
 
 TEST_F(SemaphoreTest, GrantsAsManyAsThereAreToOneThread) {
   EXPECT_EQ(exports.available(), 3);
@@ -118,8 +132,8 @@ TEST_F(SemaphoreTest, AKeyIsALockOrASemaphore) {
   EXPECT_THROW(static_cast<void>(other.semaphore("lock", 1).acquire(1, 0ms)), BackendRefused);
   const Hold permit = one.semaphore("exports", 3).acquire();
   EXPECT_THROW(static_cast<void>(other.lock("exports").acquire(0ms)), BackendRefused);
-  // In the process that holds it, it is busy until then.
-  EXPECT_THROW(static_cast<void>(one.lock("exports").acquire(0ms)), LockTimeout);
+  EXPECT_THROW(static_cast<void>(one.lock("exports").acquire(0ms)), BackendRefused)
+      << "also in the process that holds it";
 }
 
 TEST_F(SemaphoreTest, NumbersThatMakeNoSenseAreOneSentence) {

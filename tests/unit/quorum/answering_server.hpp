@@ -30,7 +30,10 @@ class AnsweringServer final : public Backend {
     // All are accepted or, if this throws, none.
     unanswered_.reserve(std::max(unanswered_.capacity(), unanswered_.size() + requests.size()));
     for (Request* const request : requests) unanswered_.push_back({request, &sink});
+    sink_ = &sink;
   }
+  /// Only after the first submit.
+  void notify(const Notification& notification) { sink_->notified(notification); }
   void drive(Parker& parker, Clock::time_point /*until*/) override {
     ++drives;
     if (on_drive) on_drive(parker);
@@ -41,6 +44,8 @@ class AnsweringServer final : public Backend {
 
   bool out_of_memory = false;
   int drives = 0;
+  std::string name;
+  [[nodiscard]] std::string identity() const override { return name; }
   std::function<void(Parker&)> on_drive;
 
   [[nodiscard]] std::vector<Verb> unanswered() const {
@@ -49,7 +54,7 @@ class AnsweringServer final : public Backend {
     return verbs;
   }
   /// Replies to the oldest unanswered request of this verb.
-  void reply(Verb verb, Outcome::Kind kind) {
+  void reply(Verb verb, Outcome::Kind kind, bool never_ran = false) {
     const auto found =
         std::ranges::find(unanswered_, verb, [](const auto& each) { return each.first->verb; });
     ASSERT_NE(found, unanswered_.end()) << "not asked for: " << to_string(verb);
@@ -57,11 +62,13 @@ class AnsweringServer final : public Backend {
     unanswered_.erase(found);
     Outcome outcome;
     outcome.kind = kind;
+    outcome.never_ran = never_ran;
     sink->completed(*request, std::move(outcome));
   }
 
  private:
   std::vector<std::pair<Request*, Sink*>> unanswered_;
+  Sink* sink_ = nullptr;
 };
 
 struct LastOutcome final : Sink {

@@ -23,6 +23,15 @@ std::string explanation(const HoldsLockMatcher& matcher, const Subject& subject)
   return listener.str();
 }
 
+TEST(HoldsLock, MatchesAKeyOfAHoldOfSeveral) {
+  const Locks locks = Locks::connect("memory:");
+  const Hold both = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire();
+  EXPECT_THAT(both, HoldsLock("a"));
+  EXPECT_THAT(both, HoldsLock("b", LockType::REENTRANT));
+  EXPECT_THAT(both, Not(HoldsLock("c")));
+  EXPECT_THAT(both, Not(HoldsLock("a", LockType::WRITE)));
+}
+
 TEST(HoldsLock, MatchesAHold) {
   ManualClock clock;
   const Locks locks = Locks::connect("memory:", {.clock = &clock});

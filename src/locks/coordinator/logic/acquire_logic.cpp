@@ -23,7 +23,7 @@ using LastReply = Call::LastReply;
 
 void AcquireLogic::acquire(Call& call) {
   call.kind = Call::Kind::acquire;
-  if (reports(Event::Kind::attempt)) report(Event::Kind::attempt, call);
+  if (call.member == nullptr) report_attempt(call);
   if (shard().closed) return answer(call, Answer::closed);
   if (!state_.holds.empty()) {
     context_.read_again();  // deadlines are compared with the time
@@ -89,6 +89,7 @@ void AcquireLogic::enqueue(Call& call) {
   call.hold = nullptr;
   call.ticket = shard().ticket();
   state_.waiters.push_back(call);
+  if (WaitLogic(*this).refuse_other_kind(call)) return;
   if (call.type == LockType::FAIR) {
     start_attempt(call);
   } else {
@@ -103,31 +104,25 @@ void AcquireLogic::enqueue(Call& call) {
 
 // The same holds of this process block each READ, so all READs are dispatched after one look. One
 // of them makes the attempts, and the others join its hold.
-void AcquireLogic::dispatch_front() {
+bool AcquireLogic::dispatch_front() {
   WaitQueues& waiters = state_.waiters;
   const bool reads = waiters.front()->type == LockType::READ;
   const auto next_reads = [&] {
     return reads && waiters.next_to_start() != nullptr &&
            waiters.next_to_start()->type == LockType::READ;
   };
-  if (waiters.next_to_start() != waiters.front() && !next_reads()) return;
-  if (blocker_of(waiters.next_to_start()->type) != nullptr) return;
-  if (YieldLogic(*this).asks() && !waiters.next_to_start()->makes_one_attempt()) return;
+  if (waiters.next_to_start() != waiters.front() && !next_reads()) return false;
+  if (blocker_of(waiters.next_to_start()->type) != nullptr) {
+    return WaitLogic(*this).refuse_other_kind(*waiters.next_to_start());
+  }
+  if (YieldLogic(*this).asks() && !waiters.next_to_start()->makes_one_attempt()) return false;
   do {
     Call& next = *waiters.next_to_start();
     if (next.type == LockType::READ && JoinLogic(*this).join(next)) continue;
-    if (awaits_neighbour(next)) return;
+    if (JoinLogic(*this).awaits_neighbour(next)) return false;
     start_attempt(next);
   } while (next_reads());
-}
-
-// A READ joins the READ in front of it when that is granted. A call for one attempt has no time for
-// that; it starts the attempts of those in front of it as well.
-bool AcquireLogic::awaits_neighbour(const Call& next) {
-  const WaitQueues& waiters = state_.waiters;
-  if (next.type != LockType::READ || &next == waiters.front()) return false;
-  if (settings().cohort == Clock::duration::zero()) return false;
-  return !waiters.front()->bundled && !next.bundled && !waiters.back()->makes_one_attempt();
+  return false;
 }
 
 void AcquireLogic::start_attempt(Call& call) {
@@ -220,6 +215,7 @@ void AcquireLogic::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
   if (call == nullptr) return on_late_reply(claim, outcome);
   if (outcome.kind == Outcome::Kind::granted) {
     PermitLogic(*this).note_left(claim, outcome);
+    claim.in_force = claim.lease;
     return establish(claim, outcome.token, end_of_lease(claim.acquire_request.sent, claim.lease));
   }
   call->holder = std::move(outcome.holder);
@@ -243,6 +239,7 @@ void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
   const bool left_something =
       outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
   if (claim.release_request.in_flight) claim.release_again = left_something && !in_order;
+  if (claim.never_ran() && !claim.release_request.in_flight) claim.repeat_at = Clock::never();
   const bool released = claim.presence == RemoteHold::Presence::released;
   if (released && (left_something || copy_may_run(claim)))
     return ReleaseLogic(*this).send_release(claim);
@@ -259,6 +256,7 @@ void AcquireLogic::on_granted(RemoteHold& claim, std::uint64_t token) {
   // The attempt finds the hold, and a backend that offers no grants confirms it.
   if (little_left || !settings().grants) return WaitLogic(*this).retry_now(claim);
   claim.place = 0;
+  claim.in_force = lease;
   establish(claim, token, deadline);
   if (claim.stage != RemoteHold::Stage::held) return;
   claim.check_at = Clock::never();  // it counted from the last attempt

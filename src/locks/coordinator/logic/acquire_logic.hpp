@@ -31,7 +31,8 @@ class AcquireLogic : public KeyEvent {
   void enqueue(Call& call);
   /// Starts attempts for the front of the queue, and with a READ for the READs next to it.
   void dispatch_waiters() {
-    if (state_.waiters.next_to_start() != nullptr) dispatch_front();
+    while (state_.waiters.next_to_start() != nullptr && dispatch_front()) {
+    }
   }
   /// One more attempt under the id of `claim`.
   void send_acquire(RemoteHold& claim);
@@ -60,8 +61,8 @@ class AcquireLogic : public KeyEvent {
   /// False: nothing was done, and the call waits in the queue as usual.
   [[nodiscard]] bool start_at_once(Call& call);
   void reenter(Call& call, RemoteHold& hold);
-  void dispatch_front();
-  [[nodiscard]] bool awaits_neighbour(const Call& next);
+  /// True: the call that was to be started has ended, and the next one is to be looked at.
+  bool dispatch_front();
   void start_attempt(Call& call);
   /// A new claim of `call`. Throws std::bad_alloc before anything is changed.
   void make_claim(Call& call);

@@ -23,6 +23,7 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   state_.holds.change_owner(hold, next->owner);
   hold.stop = std::stop_source(std::nostopstate);
   hold.granted_at = now();
+  hold.unreported = false;
   ++hold.hand_offs;
   if (hold.type == LockType::FENCED) {
     ++hold.token;

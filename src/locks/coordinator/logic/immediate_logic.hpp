@@ -50,6 +50,7 @@ class ImmediateLogic : public KeyLogic {
     claim.expires_at = later(now_, claim.lease);
     if (backend_.answer(request, outcome)) {
       if (outcome.kind == Outcome::Kind::granted) [[likely]] {
+        claim.in_force = claim.lease;
         grant(claim, terms, outcome.token, end_of_lease(now_, claim.lease), now_);
       } else {
         claim.note_attempt(outcome);

@@ -21,6 +21,15 @@ void JoinLogic::offer(RemoteHold& hold) noexcept {
   state_.holds.set_joinable(hold);
 }
 
+// A READ joins the READ in front of it when that is granted. A call for one attempt has no time for
+// that; it starts the attempts of those in front of it as well.
+bool JoinLogic::awaits_neighbour(const Call& next) {
+  const WaitQueues& waiters = state_.waiters;
+  if (next.type != LockType::READ || &next == waiters.front()) return false;
+  if (settings().cohort == Clock::duration::zero()) return false;
+  return !waiters.front()->bundled && !next.bundled && !waiters.back()->makes_one_attempt();
+}
+
 bool JoinLogic::join(Call& call) {
   RemoteHold* const hold = state_.holds.joinable();
   if (hold == nullptr || !suits(*hold, call)) return false;
@@ -75,6 +84,7 @@ RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
   joiner.owner = call.owner;
   joiner.origin = call.origin;
   joiner.lease = hold.lease;
+  joiner.in_force = hold.in_force;
   joiner.attempts = RemoteHold::Attempts::ran;
   joiner.granted_at = now();
   joiner.deadline.set(hold.deadline_point());
@@ -119,6 +129,7 @@ void JoinLogic::take_place_of(RemoteHold& hold, const RemoteHold& last) {
   state_.holds.change_owner(hold, last.owner);
   hold.origin = last.origin;
   hold.granted_at = last.granted_at;
+  hold.unreported = last.unreported;
 }
 
 void JoinLogic::on_renewed(RemoteHold& hold) {
@@ -127,6 +138,7 @@ void JoinLogic::on_renewed(RemoteHold& hold) {
   state_.holds.for_each([&](RemoteHold& each) {
     if (each.joined != &hold) return;
     each.lease = hold.lease;
+    each.in_force = hold.in_force;
     if (each.deadline.move(deadline)) return;
     leases.mark_lost(each, lost_before_renewal);
     leases.fail_renewals(each);

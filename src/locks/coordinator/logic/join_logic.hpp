@@ -21,6 +21,8 @@ class JoinLogic : public KeyEvent {
 
   /// `hold` was granted by the backend: from now on others may join it.
   void offer(RemoteHold& hold) noexcept;
+  /// `next`, the first call that has not started, waits for the READ in front of it to be granted.
+  [[nodiscard]] bool awaits_neighbour(const Call& next);
   /// A waiting READ joins the hold that is offered. False: it cannot, and nothing was done.
   [[nodiscard]] bool join(Call& call);
   /// The local holds of `hold`, which shares its lease with others, have ended; `call`, unless it

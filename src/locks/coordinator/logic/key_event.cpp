@@ -18,11 +18,12 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-std::optional<Event::Kind> event_of(Answer answer, const Origin& origin) noexcept {
-  switch (answer) {
+std::optional<Event::Kind> event_of(const Call& call) noexcept {
+  switch (call.answer) {
     case Answer::granted: return Event::Kind::granted;
     case Answer::busy:
-      return origin.key_template == once_template ? Event::Kind::taken : Event::Kind::timeout;
+      if (call.origin.key_template == once_template) return Event::Kind::taken;
+      return call.makes_one_attempt() ? Event::Kind::busy : Event::Kind::timeout;
     case Answer::would_deadlock: return Event::Kind::would_deadlock;
     case Answer::cancelled: return Event::Kind::cancelled;
     case Answer::closed: return Event::Kind::closed;
@@ -90,8 +91,32 @@ void KeyEvent::explain(Call& call) {
                          result == Answer::lost || result == Answer::not_owner;
   if (names_key) call.key = state_.key.view();
   if (call.kind != Call::Kind::acquire) return;
-  const auto kind = event_of(result, call.origin);
+  if (call.member != nullptr) {
+    call.member->ticket = call.ticket;
+    return;
+  }
+  report_outcome(call);
+}
+
+void KeyEvent::report_outcome(const Call& call) noexcept {
+  const auto kind = event_of(call);
   if (kind && reports(*kind)) report(*kind, call);
+}
+
+void KeyEvent::report_attempt(Call& call) noexcept {
+  if (call.member != nullptr && std::exchange(call.member->attempt, true)) return;
+  if (reports(Event::Kind::attempt)) report(Event::Kind::attempt, call);
+}
+
+// A hold that was lost before it was reported has its end reported as well.
+void KeyEvent::report_member(Call& call) noexcept {
+  call.ticket = call.member->ticket;
+  report_attempt(call);
+  report_outcome(call);
+  if (call.answer != Answer::granted || !std::exchange(call.hold->unreported, false)) return;
+  if (call.hold->is_marked_lost() && reports(Event::Kind::lost)) {
+    report(Event::Kind::lost, *call.hold, "its lease ended");
+  }
 }
 
 // The holder that a call waits for: one of this process, or the one that the backend named.
@@ -130,6 +155,7 @@ void KeyEvent::report(Event::Kind kind, LockType type, Owner owner, const Origin
 
 // Of a hold: how long it is held, and how its lease stands.
 void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view text) noexcept {
+  if (hold.unreported) return;
   report(kind, hold.type, hold.owner, hold.origin, [&](Event& event) {
     describe_lease(event, hold);
     event.held = now() - hold.granted_at;
@@ -142,14 +168,18 @@ void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view
 void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
   report(kind, call.type, call.owner, call.origin, [&](Event& event) {
     event.ticket = call.ticket;
-    event.waited = now() - call.asked;
-    if (call.waits && kind != Event::Kind::waiting) event.contended = now() - call.waiting_since;
+    const MemberReport* const member = call.member;
+    const bool waits = member != nullptr ? member->waits : call.waits;
+    event.waited = now() - (member != nullptr ? member->asked : call.asked);
+    if (waits && kind != Event::Kind::waiting) {
+      event.contended = now() - (member != nullptr ? member->waiting_since : call.waiting_since);
+    }
     if (kind == Event::Kind::granted) {
       event.count = call.hold->local_holds();
       describe_lease(event, *call.hold);
     } else if (kind == Event::Kind::waiting) {
       event.holder = holder_of(call);
-    } else if (kind == Event::Kind::timeout || kind == Event::Kind::taken) {
+    } else if (call.answer == Answer::busy) {
       event.holder = call.holder;
     } else {
       event.text = kind == Event::Kind::would_deadlock ? call.holder : call.reason;
@@ -159,7 +189,7 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
 
 void KeyEvent::describe_lease(Event& event, const RemoteHold& hold) {
   if (hold.token != 0) event.fencing_token = hold.token;
-  event.lease = hold.lease;
+  event.lease = hold.in_force;
   event.left = std::max(hold.deadline_point() - now(), Clock::duration{});
 }
 

@@ -51,6 +51,10 @@ class KeyEvent : public KeyLogic {
   }
   void report(Event::Kind kind, const RemoteHold& hold, std::string_view text = {}) noexcept;
   void report(Event::Kind kind, const Call& call) noexcept;
+  /// Once for each key of an acquire, whatever calls it makes.
+  void report_attempt(Call& call) noexcept;
+  /// The outcome of the acquire of several keys that `call` stands for, about this key.
+  void report_member(Call& call) noexcept;
 
  protected:
   [[nodiscard]] Clock::time_point now() noexcept { return context_.now(); }
@@ -117,6 +121,7 @@ class KeyEvent : public KeyLogic {
 
  private:
   void explain(Call& call);
+  void report_outcome(const Call& call) noexcept;
   /// Of a call that no thread waits for only the answer is news.
   void complete(Call& call) noexcept {
     const bool is_news = &call != context_.caller && call.answer != Answer::pending;

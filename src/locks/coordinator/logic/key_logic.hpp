@@ -92,6 +92,7 @@ class KeyLogic {
     auto& local_holds = terms.by_lock ? hold.locks : hold.holds;
     ++local_holds[is_shared(terms.type) ? 1 : 0];
     if (!terms.by_lock) ++shard().hold_objects;
+    if (terms.member != nullptr) hold.unreported = hold.unreported || hold.local_holds() == 1;
     if (!terms.lease.is_watchdog()) return;
     if (hold.joined != nullptr) ++hold.watchdogs;
     RemoteHold& renewed = hold.at_backend();

@@ -196,14 +196,16 @@ void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
     answer_release(*call, hold, outcome);
   }
   if (std::exchange(hold.release_again, false)) return send_release(hold);
-  repeat_or_erase(hold, confirmed);
+  repeat_or_erase(hold, confirmed, outcome);
   AcquireLogic(*this).dispatch_waiters();
 }
 
 // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
-void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed) {
-  if ((!confirmed || copy_may_run(hold)) && now() < hold.expires_at) {
-    hold.repeat_at = std::min(later(now(), repeat_pause), hold.expires_at);
+void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome) {
+  const bool repeats = (!confirmed && !hold.never_ran()) || copy_may_run(hold);
+  if (repeats && now() < hold.expires_at) {
+    const milliseconds pause = hold.next_repeat_pause(outcome.never_ran && settings().pushes);
+    hold.repeat_at = std::min(later(now(), pause), hold.expires_at);
     state_.holds.due_by(hold.repeat_at);
   }
   erase_if_done(hold);

@@ -49,7 +49,7 @@ class ReleaseLogic : public KeyEvent {
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Call& call);
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);
-  void repeat_or_erase(RemoteHold& hold, bool confirmed);
+  void repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome);
   void report_end(RemoteHold& hold, const Outcome& outcome);
 };
 

@@ -142,6 +142,8 @@ void SubscriptionLogic::on_notification(const Notification& notification) {
       WaitLogic(*this).retry_now(hold);
     } else if (hold.stage == RemoteHold::Stage::held) {
       LeaseLogic(*this).on_notification(hold, notification.kind);
+    } else if (!about_one && hold.repeat_at != Clock::never()) {
+      ReleaseLogic(*this).send_release(hold);  // its next repetition may be seconds away
     }
   });
 }

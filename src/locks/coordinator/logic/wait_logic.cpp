@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backend/refusals.hpp"
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/permit_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
@@ -77,6 +78,11 @@ void WaitLogic::wait_for_answer(RemoteHold& claim) {
 void WaitLogic::report_waiting(Call& call) {
   if (std::exchange(call.waits, true)) return;
   call.waiting_since = now();
+  if (MemberReport* const member = call.member; member != nullptr) {
+    if (std::exchange(member->waits, true)) return;
+    member->waiting_since = now();
+    report_attempt(call);
+  }
   if (reports(Event::Kind::waiting)) report(Event::Kind::waiting, call);
 }
 
@@ -133,23 +139,49 @@ void WaitLogic::give_up(Call& call, Answer result) {
 // The wait is over. Busy is answered only if the backend, or this process, said so.
 void WaitLogic::give_up_waiting(Call& call) {
   const bool has_requested = call.hold != nullptr;
-  const bool unknown = has_requested ? call.last_reply != LastReply::busy || call.forever
-                                     : front_outcome_unknown(call);
+  // A call that has just come to the front knows what the replies to the calls before it said.
+  const bool was_busy = call.last_reply == LastReply::busy ||
+                        (call.last_reply == LastReply::none && state_.busy_at >= call.asked);
+  const bool unknown = has_requested ? !was_busy || call.forever : nobody_knows_holder(call);
   if (unknown && call.reason.empty()) call.reason = "no answer";
   give_up(call, unknown ? Answer::unavailable : Answer::busy);
 }
 
-// For a call that has sent no request: the call in front of it has had no answer.
-bool WaitLogic::front_outcome_unknown(Call& call) {
-  const auto silent = [&](Clock::time_point since) { return later(since, call.grace) <= now(); };
+// For a call that has sent no request: whether neither a hold of this process nor a reply says that
+// the key is busy. The call in front may have started a moment ago, after others had no reply.
+bool WaitLogic::nobody_knows_holder(Call& call) {
+  if (state_.busy_at >= call.asked) return false;
+  const bool silent = shard().link_is_down || later(silent_since(), call.grace) <= now();
   if (const RemoteHold* const blocker = blocker_of(call.type)) {
-    return blocker->stage == RemoteHold::Stage::releasing && silent(blocker->release_request.sent);
+    return blocker->stage == RemoteHold::Stage::releasing && silent;
   }
-  if (!state_.waiters.front_has_started()) return false;
+  if (!state_.waiters.front_has_started()) return silent;
   const Call& front = *state_.waiters.front();
   if (front.last_reply == LastReply::busy) return false;
-  if (front.last_reply == LastReply::none && !silent(front.silent_since)) return false;
+  if (front.last_reply == LastReply::none && !silent) return false;
   call.reason = front.reason.view();
+  return true;
+}
+
+// Since when the backend has not answered what was asked about the key: the earliest of the
+// requests that ended without a reply and of those that are still in flight.
+Clock::time_point WaitLogic::silent_since() noexcept {
+  Clock::time_point since = state_.silent_since;
+  state_.holds.for_each([&](const RemoteHold& hold) {
+    if (hold.acquire_request.in_flight) since = std::min(since, hold.acquire_request.sent);
+    if (hold.release_request.in_flight) since = std::min(since, hold.release_request.sent);
+  });
+  return since;
+}
+
+bool WaitLogic::refuse_other_kind(Call& call) {
+  const RemoteHold* const blocker = blocker_of(call.type);
+  if (blocker == nullptr || blocker->stage == RemoteHold::Stage::releasing) return false;
+  const bool of_semaphore = call.type == LockType::PERMIT;
+  if ((blocker->type == LockType::PERMIT) == of_semaphore) return false;
+  state_.waiters.remove(call);
+  call.reason = of_semaphore ? key_is_a_lock : key_is_a_semaphore;
+  answer(call, Answer::refused);
   return true;
 }
 

@@ -26,6 +26,10 @@ class WaitLogic : public KeyEvent {
   void report_waiting(Call& call);
   void give_up(Call& call, Answer answer);
   void give_up_waiting(Call& call);
+  /// `call`, which has sent no request, would wait for a hold of this process that makes the key a
+  /// semaphore for a lock, or the reverse: it is refused, as by the backend. False: nothing is
+  /// done.
+  [[nodiscard]] bool refuse_other_kind(Call& call);
   /// The key may have been freed: attempts again, now or when the attempt in flight is answered.
   void retry_now(RemoteHold& claim);
   void on_released();
@@ -44,7 +48,8 @@ class WaitLogic : public KeyEvent {
   }
   template <class Which>
   void retry_queue(Which which);
-  [[nodiscard]] bool front_outcome_unknown(Call& call);
+  [[nodiscard]] bool nobody_knows_holder(Call& call);
+  [[nodiscard]] Clock::time_point silent_since() noexcept;
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -148,6 +148,7 @@ const Call& MultiKeyCaller::start_claim(std::size_t item) {
   Key& key = keys_[batch_->positions[item]];
   Call& call = make_call(key);
   call.until = call.asked;
+  call.grace = grace_;
   call.bundled = true;
   key.acquiring = true;
   bring(key, [&](Coordinator& its, EventContext& context) { its.acquire(call, context); });

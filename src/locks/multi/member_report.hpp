@@ -1,0 +1,38 @@
+// What the listener is told of an acquire of several keys.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/owner.hpp>
+
+#include "locks/coordinator/call.hpp"
+#include "locks/multi/lock_set.hpp"
+
+namespace latchkey::inline v1::detail {
+
+class LockSpace;
+
+/// Reports how the acquire ended, about one of its keys; see StartedCall::report_member. Does
+/// nothing if the space has no listener.
+void report_member(LockSpace& space, const LockMember& lock, Owner owner, const Attempt& attempt,
+                   MemberReport& report, Answer answer, RemoteHold* hold,
+                   const Call* last) noexcept;
+
+/// Reports the outcome of `steps`, which are done. A key that is granted was one attempt, however
+/// many calls were made for it. An acquire that failed ends the attempts at the key that was in the
+/// way and at each key that it has waited for; the others were never the user's.
+template <class Parts, class Steps>
+void report_outcome(Parts& parts, const Steps& steps, const Attempt& attempt) noexcept {
+  const Answer answer = steps.plan().answer();
+  const bool granted = answer == Answer::granted;
+  for (std::size_t member = 0; member < parts.size(); ++member) {
+    auto& part = parts[member];
+    if (!granted && member != steps.plan().member() && !part.report.attempt) continue;
+    report_member(*part.space, *part.lock, part.owner, attempt, part.report, answer,
+                  granted ? steps.hold(member) : nullptr, part.call ? &part.call->call() : nullptr);
+  }
+}
+
+}  // namespace latchkey::inline v1::detail
