@@ -13,7 +13,7 @@ namespace latchkey::chaos {
 inline constexpr auto forbidden_commands = std::to_array<std::string_view>({
     "DBSIZE",     "DECR",          "DECRBY",  "DEL",    "EXISTS",   "GET",   "HDEL",
     "HEXISTS",    "HGET",          "HGETALL", "HLEN",   "HSCAN",    "HSET",  "INCRBY",
-    "LINDEX",     "LLEN",          "LPOP",    "LPOS",   "LRANGE",   "LREM",  "PERSIST",
+    "LINDEX",     "TYPE",          "LPOP",    "LPOS",   "LRANGE",   "LREM",  "PERSIST",
     "PEXPIRE",    "PTTL",          "PUBLISH", "PUBSUB", "RENAMENX", "RPUSH", "SCAN",
     "SET",        "SPUBLISH",      "STRLEN",  "TIME",   "ZADD",     "ZCARD", "ZCOUNT",
     "ZRANGE",     "ZRANGEBYSCORE", "ZREM",    "ZSCORE", "EVALSHA",  "EVAL",  "SUBSCRIBE",
