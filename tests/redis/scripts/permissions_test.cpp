@@ -301,3 +301,4 @@ TEST_F(ScriptsWithoutACommand, ARefusedAnnouncementLeavesNoKeyWithoutATtl) {
 
 }  // namespace
 }  // namespace latchkey::tests
+// tidy: long-file because the table of what each script does without belongs to its test
