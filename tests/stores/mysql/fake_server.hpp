@@ -152,11 +152,14 @@ class FakeMysqlServer {
     if (size <= 0) return false;
     std::string& all = client.received;
     all.append(part, static_cast<std::size_t>(size));
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(all[at]); };
+    const auto byte = [&](std::size_t at) -> std::size_t {
+      return static_cast<unsigned char>(all[at]);
+    };
     while (all.size() >= 4) {
       const std::size_t length = byte(0) | byte(1) << 8U | byte(2) << 16U;
       if (all.size() < 4 + length) break;
-      const auto reply = answer_(client.packets++, byte(3), all.substr(4, length));
+      const auto reply =
+          answer_(client.packets++, static_cast<unsigned char>(all[3]), all.substr(4, length));
       all.erase(0, 4 + length);
       if (!reply) return false;
       write(client.socket, *reply);
