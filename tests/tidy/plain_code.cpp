@@ -2,7 +2,6 @@
 #include "plain_code.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace latchkey::tidy {
 namespace {
@@ -36,10 +35,7 @@ class Blanker {
   bool starts(std::string_view what) const { return text_.substr(at_).starts_with(what); }
 
   /// A quote behind a letter or digit is a digit separator, an R there the end of a name.
-  bool after_identifier() const {
-    return at_ > 0 &&
-           (std::isalnum(static_cast<unsigned char>(text_[at_ - 1])) != 0 || text_[at_ - 1] == '_');
-  }
+  bool after_identifier() const { return at_ > 0 && is_word_byte(text_[at_ - 1]); }
 
   bool at_line_start() const {
     const std::size_t before = out_.find_last_not_of(' ');

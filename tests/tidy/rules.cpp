@@ -2,13 +2,13 @@
 #include "rules.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <regex>
 
 #include "exceptions.hpp"
 #include "layers.hpp"
+#include "plain_code.hpp"
 #include "private_words.hpp"
 
 namespace latchkey::tidy {
@@ -43,8 +43,6 @@ std::size_t columns(std::string_view line) {
   return static_cast<std::size_t>(std::ranges::count_if(
       line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
-
-bool is_word_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// `word` stands in `line`, and not as a part of a longer one.
 bool has_word(std::string_view line, std::string_view word) {

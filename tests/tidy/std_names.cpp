@@ -2,7 +2,6 @@
 #include "std_names.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -17,8 +16,6 @@ constexpr auto none = std::string_view::npos;
 bool is_listed(std::string_view names, std::string_view name) {
   return !name.empty() && names.find(" " + std::string(name) + " ") != none;
 }
-
-bool is_word_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 struct Declaration {
   std::string_view name;        ///< empty: the line declares no free function
