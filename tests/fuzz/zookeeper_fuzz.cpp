@@ -2,123 +2,52 @@
 // anything else. Each operation is completed at most once, and nothing may hang, or end the
 // process.
 //
-// Each byte of the input is a move, followed by the parameters of the move.
+// Each byte of the input is a move, followed by the parameters of the move. What one side sends has
+// arrived before the other one looks, so a play depends on its input only.
 //
 // Covers: src/stores/zookeeper/reply_check.cpp src/stores/zookeeper/session_operations.cpp
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
-#include <stdexcept>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "core/file_descriptor.hpp"
 #include "fuzz/moves.hpp"
+#include "fuzz/zookeeper_server.hpp"
 #include "stores/zookeeper/session.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace latchkey::detail::zookeeper;
-using latchkey::detail::FileDescriptor;
-using latchkey::fuzz::Moves;
+using namespace latchkey::fuzz;
 
-void require(bool promise) {
-  if (!promise) std::abort();
-}
-
-std::string number(std::int64_t value, int size = 4) {
-  std::string bytes;
-  for (int at = size - 1; at >= 0; --at) bytes += static_cast<char>(value >> (8 * at));
-  return bytes;
-}
-std::string text(std::string_view content) {
-  return number(static_cast<std::int64_t>(content.size())) + std::string(content);
-}
-std::uint32_t number_at(std::string_view bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (const char byte : bytes.substr(at, 4)) value = value << 8 | static_cast<unsigned char>(byte);
-  return value;
-}
-
-/// One connection. It knows the requests that it has not replied to.
-class FakeZooKeeper {
- public:
-  struct Request {
-    std::string xid;
-    std::uint32_t kind;
-  };
-
-  FakeZooKeeper() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_.get(), plain, size) != 0 || ::listen(listening_.get(), 8) != 0 ||
-        ::getsockname(listening_.get(), plain, &size) != 0) {
-      throw std::runtime_error("cannot listen on 127.0.0.1");
-    }
-    port_ = ntohs(address.sin_port);
-  }
-
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  [[nodiscard]] std::deque<Request>& requests() noexcept { return requests_; }
-
-  /// Accepts, reads, and sends what is to be sent.
-  void work() {
-    if (!link_.valid())
-      link_ = FileDescriptor(::accept4(listening_.get(), nullptr, nullptr, flags));
-    if (!link_.valid()) return;
-    std::array<char, 4096> part{};
-    for (ssize_t size = 0; (size = ::recv(link_.get(), part.data(), part.size(), 0)) > 0;) {
-      received_.append(part.data(), static_cast<std::size_t>(size));
-    }
-    while (received_.size() >= 4 && received_.size() >= 4 + number_at(received_, 0)) {
-      const std::string message = received_.substr(4, number_at(received_, 0));
-      received_.erase(0, 4 + message.size());
-      if (!std::exchange(greeted_, true)) {
-        send(number(0) + message.substr(12, 4) + number(7, 8) + text(std::string(16, 'p')) + '\0');
-      } else {
-        requests_.push_back({message.substr(0, 4), number_at(message, 4)});
-      }
-    }
-  }
-  void send(const std::string& message) { send_raw(text(message)); }
-  void send_raw(const std::string& bytes) {
-    if (!link_.valid()) return;
-    static_cast<void>(::send(link_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
-  }
-  void hang_up() { link_ = FileDescriptor(); }
-
- private:
-  static constexpr int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-  FileDescriptor listening_, link_;
-  std::uint16_t port_ = 0;
-  bool greeted_ = false;
-  std::string received_;
-  std::deque<Request> requests_;
-};
+/// Happens once, between a look of the session that finds nothing and what the library does next.
+std::function<void()> after_a_vain_look;
 
 class Play {
  public:
   explicit Play(Moves& moves)
       : moves_(moves), session_(uri(server_.port()), [](std::string_view) {}) {
-    for (int step = 0; step < 1'000 && session_.state() != Session::State::connected; ++step) {
-      drive(1);
+    drive(true);
+    server_.accept();
+    while (session_.state() != Session::State::connected) {
+      require(session_.ended() == 0);
+      drive(true);
     }
   }
+  Play(const Play&) = delete;
+  Play& operator=(const Play&) = delete;
+  ~Play() { after_a_vain_look = nullptr; }
 
   void move() {
     switch (moves_.below(16)) {
@@ -128,7 +57,7 @@ class Play {
       case 3:
       case 4:
       case 5: server_.send(next_reply()); break;
-      case 6: spoil(next_reply()); break;
+      case 6: server_.send(spoilt(next_reply())); break;
       case 7: shorten(next_reply()); break;
       case 8: server_.send_raw(std::string(moves_.bytes(1 + moves_.below(32)))); break;
       case 9:
@@ -143,13 +72,14 @@ class Play {
       case 14:
         if (moves_.below(8) == 0) session_.break_connection();
         break;
+      case 15: after_a_vain_look = [this] { server_.send_raw(spoilt(text(next_reply()))); }; break;
       default: break;
     }
-    drive(0);
+    drive();
   }
 
   void end() {
-    for (int step = 0; step < 4; ++step) drive(0);
+    for (int step = 0; step < 4; ++step) drive();
     session_.drop();
     for (const int each : completed_) require(each <= 1);
     server_.hang_up();  // the library would wait for a reply to its goodbye
@@ -161,17 +91,18 @@ class Play {
   }
 
   /// A time without a limit cannot pass: one connection lasts for one play.
-  void drive(int wait) {
+  void drive(bool waits = false) {
     if (session_.ended() > 0) return;
     session_.send_out();
     std::chrono::microseconds ignored{};
     pollfd wanted{.fd = -1, .events = session_.interest(ignored), .revents = 0};
     wanted.fd = session_.descriptor();
-    server_.work();
+    server_.work(wanted.fd);
     if (wanted.fd < 0) return;
-    ::poll(&wanted, 1, wait);
+    if (waits) await_event(wanted.fd, wanted.events);
+    ::poll(&wanted, 1, 0);
     session_.process(wanted.revents);
-    server_.work();
+    server_.work(session_.descriptor());
   }
 
   void operate() {
@@ -231,9 +162,9 @@ class Play {
     }
   }
 
-  void spoil(std::string reply) {
+  std::string spoilt(std::string reply) {
     reply[moves_.below(reply.size())] = static_cast<char>(moves_.below(256));
-    server_.send(reply);
+    return reply;
   }
   void shorten(const std::string& reply) {
     server_.send(reply.substr(0, moves_.below(reply.size())));
@@ -242,7 +173,7 @@ class Play {
     const std::string bytes = text(reply);
     const std::size_t at = moves_.below(bytes.size());
     server_.send_raw(bytes.substr(0, at));
-    drive(0);
+    drive();
     server_.send_raw(bytes.substr(at));
   }
   /// Some of them as long as only a few replies may be.
@@ -260,6 +191,16 @@ class Play {
 };
 
 }  // namespace
+
+/// The session's and the library's, instead of that of the C library.
+extern "C" ssize_t recv(int descriptor, void* bytes, std::size_t size, int flags) {
+  const ssize_t got = ::recvfrom(descriptor, bytes, size, flags, nullptr, nullptr);
+  if (got >= 0 || (flags & MSG_PEEK) == 0 || after_a_vain_look == nullptr) return got;
+  const int error = errno;
+  std::exchange(after_a_vain_look, nullptr)();
+  errno = error;
+  return got;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Moves moves(data, size);

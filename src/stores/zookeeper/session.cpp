@@ -83,7 +83,9 @@ Session::Next Session::next_message() {
   long_message_.reset();
   std::array<char, length_size + longest_whole_message> bytes;
   const ssize_t got = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
-  if (got <= 0) return Next::readable;  // the library reports it
+  // What arrives after this look, the library may not read before the next one.
+  if (got < 0 && errno == EAGAIN) return Next::incomplete;
+  if (got <= 0) return Next::readable;  // the library reports the end
   const std::string_view input(bytes.data(), static_cast<std::size_t>(got));
   const std::size_t length =
       input.size() < length_size ? longest_whole_message : message_length(input);
