@@ -363,6 +363,7 @@ set(latchkey_chaos_judge_sources
   chaos/judge/notices.cpp
   chaos/judge/operations.cpp
   chaos/judge/outcomes.cpp
+  chaos/judge/pace.cpp
   chaos/judge/progress.cpp
   chaos/judge/tokens.cpp
   chaos/judge/tools.cpp
@@ -430,12 +431,14 @@ set(latchkey_chaos_tests_sources
   chaos/judge/judge_test.cpp
   chaos/judge/operations_test.cpp
   chaos/judge/outcomes_test.cpp
+  chaos/judge/pace_test.cpp
   chaos/judge/progress_test.cpp
   chaos/judge/tokens_test.cpp
   chaos/judge/tools_test.cpp
   chaos/reproduction/replay_file_test.cpp
   chaos/run/resources_test.cpp
   chaos/run/settings_test.cpp
+  chaos/worker/key_names_test.cpp
   chaos/reproduction/shorten_test.cpp
   chaos/reproduction/simulator_schedule_test.cpp
   chaos/reproduction/simulator_search_test.cpp)

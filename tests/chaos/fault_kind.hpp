@@ -41,6 +41,7 @@ enum class FaultKind : std::uint8_t {
   max_memory,
   no_replicas,
   forbidden_command,
+  pattern_subscriber,
   node_stop,
   node_kill,
   slot_move,
@@ -71,6 +72,9 @@ constexpr bool is_of_link(FaultKind kind) noexcept {
 constexpr bool is_of_tool(FaultKind kind) noexcept {
   return kind == FaultKind::tool_stop || kind == FaultKind::tool_kill;
 }
+
+/// Whether locks are granted about as fast as usual while the fault lasts.
+constexpr bool keeps_pace(FaultKind kind) noexcept { return kind == FaultKind::pattern_subscriber; }
 
 /// What a fault is done to.
 enum class Target : std::uint8_t {
@@ -143,6 +147,7 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::no_replicas, "NOREPLICAS", Target::server, 300, 1'500, impairs | refuses},
     {FaultKind::forbidden_command, "forbidden command", Target::server, 200, 800,
      impairs | refuses},
+    {FaultKind::pattern_subscriber, "PSUBSCRIBE *", Target::server, 800, 3'000, nothing},
     {FaultKind::node_stop, "node of a cluster stopped", Target::server, 50, 2'500, impairs},
     {FaultKind::node_kill, "node of a cluster killed", Target::server, 100, 1'200, impairs},
     {FaultKind::slot_move, "slot moves with its keys apart", Target::key, 200, 1'500, impairs},

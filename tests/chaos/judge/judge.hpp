@@ -32,6 +32,8 @@ void judge_releases(const History& history, Violations& found);
 void judge_progress(const History& history, Violations& found);
 /// While nothing is wrong, no process and no call starves.
 void judge_shares(const History& history, Violations& found);
+/// While a fault lasts that concerns no lock, locks are granted about as fast as before.
+void judge_pace(const History& history, Violations& found);
 /// Every exception is one that guarantees.md names, at a time when it may happen.
 void judge_outcomes(const History& history, Violations& found);
 

@@ -140,6 +140,7 @@ Violations judge(const History& history) {
   judge_tools(history, found);
   judge_progress(history, found);
   judge_shares(history, found);
+  judge_pace(history, found);
   judge_outcomes(history, found);
   return found;
 }

@@ -1,5 +1,6 @@
 // Locks with latchkey, by its public interface only.
 // SPDX-License-Identifier: BSL-1.0
+#include "chaos/worker/key_names.hpp"
 #include "chaos/worker/latchkey_locks.hpp"
 #include "support/no_threads.hpp"
 
@@ -67,7 +68,7 @@ std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, int mi
   return acquire_blocking(fresh, request);
 }
 
-std::string name_of_key(std::uint32_t key) { return "chaos:" + std::to_string(key); }
+std::string name_of_key(std::uint32_t key) { return std::string(key_names.at(key)); }
 
 std::unique_ptr<LockSources> latchkey_sources(const std::string& uri, int min_replicas) {
   return std::make_unique<LatchkeySources>(uri, min_replicas);

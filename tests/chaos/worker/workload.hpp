@@ -22,6 +22,7 @@ namespace latchkey::chaos {
 /// | 7   | all five                |
 /// | 8   | PERMIT: a semaphore     |
 ///
+/// Some of their names are alike: see key_names.
 /// A worker of Redisson asks for other types: see redisson_type.
 /// What a source cannot do is left out (LockSource::abilities).
 class Workload {

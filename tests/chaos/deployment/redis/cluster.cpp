@@ -31,6 +31,7 @@ bool Cluster::has(FaultKind kind) const noexcept {
     case script_flush:
     case max_memory:
     case forbidden_command:
+    case pattern_subscriber:
     case wrong_type:
     case delete_key:
     case forced_release: return true;

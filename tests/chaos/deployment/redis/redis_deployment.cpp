@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "chaos/deployment/redis/redis_leftovers.hpp"
 #include "chaos/faults/forbidden_commands.hpp"
@@ -37,6 +38,12 @@ void RedisDeployment::permit(const tests::RedisServer& server, const PlannedFaul
   send(server, {"ACL", "SETUSER", "default", rule += command});
 }
 
+void RedisDeployment::subscribe_to_all(const tests::RedisServer& server) {
+  tests::RedisClient client = server.client();
+  if (client({"PSUBSCRIBE", "*"}).is_error()) throw std::runtime_error("PSUBSCRIBE is refused");
+  subscribers_.push_back(std::move(client));
+}
+
 void RedisDeployment::begin_on(const tests::RedisServer& server, const PlannedFault& fault) {
   using enum FaultKind;
   switch (fault.kind) {
@@ -48,6 +55,7 @@ void RedisDeployment::begin_on(const tests::RedisServer& server, const PlannedFa
     case max_memory: return send(server, {"CONFIG", "SET", "maxmemory", "1"});
     case no_replicas: return send(server, {"CONFIG", "SET", "min-replicas-to-write", "9"});
     case forbidden_command: return permit(server, fault, "-");
+    case pattern_subscriber: return subscribe_to_all(server);
     case wrong_type: return send(server, {"SET", key_of(fault), "text"});
     case delete_key: return send(server, {"DEL", key_of(fault)});
     default: return;
@@ -60,6 +68,7 @@ void RedisDeployment::end_on(const tests::RedisServer& server, const PlannedFaul
     case max_memory: return send(server, {"CONFIG", "SET", "maxmemory", "0"});
     case no_replicas: return send(server, {"CONFIG", "SET", "min-replicas-to-write", "0"});
     case forbidden_command: return permit(server, fault, "+");
+    case pattern_subscriber: return subscribers_.clear();
     case wrong_type: return send(server, {"DEL", key_of(fault)});
     default: return;
   }

@@ -32,16 +32,19 @@ class RedisDeployment : public Deployment {
   /// Throws std::runtime_error with the error of the server.
   static void send(const tests::RedisServer& server, std::initializer_list<std::string_view> words);
   /// The part of a fault that is the same on every server. Nothing, if there is no such part.
-  static void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
-  static void end_on(const tests::RedisServer& server, const PlannedFault& fault);
+  void begin_on(const tests::RedisServer& server, const PlannedFault& fault);
+  void end_on(const tests::RedisServer& server, const PlannedFault& fault);
 
   /// Whether queues of FAIR stay although nobody waits.
   [[nodiscard]] virtual bool leaves_fair_queues() const noexcept { return false; }
 
  private:
   static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);
+  void subscribe_to_all(const tests::RedisServer& server);
 
   const std::uint64_t first_token_ = token_of_now();  // tokens are microseconds since 1970
+  /// They read no message. In the time of a fault the server keeps these for them.
+  std::vector<tests::RedisClient> subscribers_;
 };
 
 }  // namespace latchkey::chaos

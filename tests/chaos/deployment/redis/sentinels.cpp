@@ -54,6 +54,7 @@ bool Sentinels::has(FaultKind kind) const noexcept {
     case max_memory:
     case no_replicas:
     case forbidden_command:
+    case pattern_subscriber:
     case wrong_type:
     case delete_key:
     case forced_release: return true;
