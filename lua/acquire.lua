@@ -8,8 +8,8 @@
 -- ARGV[5]  1: publish with SPUBLISH
 --
 -- Returns  0: granted
---          {ms, owner, place}: busy, for at most this time (-1: without end); place: the number of
---          the place in the process queue, 0: none
+--          {ms, owner, place, near}: busy, for at most this time (-1: without end); place: the number
+--          of the place in the process queue, 0: none; near: 1: it is one of the first two
 --
 -- Idempotent: the hold count is set and never increased, because the holder repeats the call if the
 -- reply was lost. The lease starts anew and never ends earlier than before.
@@ -41,7 +41,7 @@ end
 if existing == 2 and redis.call('HEXISTS', lock, owner) == 0 then
   local place = ARGV[4] ~= '1' and 0 or keep_place(queue, owner, ARGV[1], '0')
   if place then
-    return {redis.call('PTTL', lock), holder(lock), place}
+    return {redis.call('PTTL', lock), holder(lock), place, is_near_front(queue, owner, place)}
   end
 end
 
@@ -57,7 +57,7 @@ end
 local left = redis.call('PTTL', lock)
 if redis.call('HEXISTS', lock, owner) == 0 or redis.call('HEXISTS', lock, 'mode') == 1 then
   local place = ARGV[4] == '1' and take_place(lock, tag, owner, ARGV[1], '0', ARGV[5]) or 0
-  return {left, holder(lock), place}
+  return {left, holder(lock), place, is_near_front(queue, owner, place)}
 end
 if left < tonumber(ARGV[1]) then
   redis.call('PEXPIRE', lock, ARGV[1])

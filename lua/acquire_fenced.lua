@@ -11,7 +11,7 @@
 -- ARGV[6]  1: publish with SPUBLISH
 --
 -- Returns  token: granted, the last of those reserved; 1 or more
---          {ms, owner, place}: as in acquire.lua
+--          {ms, owner, place, near}: as in acquire.lua
 --
 -- If the holder calls again the token stays, because no other owner can have taken one meanwhile.
 
@@ -46,7 +46,7 @@ end
 if existing == 2 and redis.call('HEXISTS', lock, owner) == 0 then
   local place = ARGV[5] ~= '1' and 0 or keep_place(queue, owner, ARGV[1], ARGV[3])
   if place then
-    return {redis.call('PTTL', lock), holder(lock), place}
+    return {redis.call('PTTL', lock), holder(lock), place, is_near_front(queue, owner, place)}
   end
 end
 
@@ -61,7 +61,7 @@ end
 local left = redis.call('PTTL', lock)
 if redis.call('HEXISTS', lock, owner) == 0 or redis.call('HEXISTS', lock, 'mode') == 1 then
   local place = ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], ARGV[3], ARGV[6]) or 0
-  return {left, holder(lock), place}
+  return {left, holder(lock), place, is_near_front(queue, owner, place)}
 end
 local token = tonumber(redis.call('GET', KEYS[2]) or '0') or 0
 if token < 1 then -- the key was deleted while the lock was held

@@ -9,12 +9,12 @@
 -- ARGV[6]  1: publish with SPUBLISH
 --
 -- Returns  0: granted
---          {ms, owner, place}: as in acquire.lua
+--          {ms, owner, place, near}: as in acquire.lua
 --
 -- As acquire.lua, with a field for the mode. The hash of a plain lock has no mode, so the lock is
 -- busy; Redisson's script would treat it as free. The script drops readers whose leases have ended:
 -- the hash lives as long as the longest lease that any reader asked for. In a crowd it looks at a part
--- of the readers only; {1, owner, place} then asks for another attempt at once.
+-- of the readers only; {1, owner, place, near} then asks for another attempt at once.
 
 local lock, owner, tag = KEYS[1], ARGV[2], ARGV[3]
 
@@ -45,7 +45,7 @@ if existing == 2 and redis.call('HGET', lock, 'mode') ~= 'read' and
    redis.call('HEXISTS', lock, owner) == 0 then
   local place = ARGV[5] ~= '1' and 0 or keep_place(queue, owner, ARGV[1], '0')
   if place then
-    return {redis.call('PTTL', lock), holder(lock), place}
+    return {redis.call('PTTL', lock), holder(lock), place, is_near_front(queue, owner, place)}
   end
 end
 
@@ -84,7 +84,7 @@ end
 local left = again and 1 or redis.call('PTTL', lock)
 if redis.call('HEXISTS', lock, owner) == 0 then
   local place = ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], '0', ARGV[6]) or 0
-  return {left, holder(lock), place}
+  return {left, holder(lock), place, is_near_front(queue, owner, place)}
 end
 if left < tonumber(ARGV[1]) then
   redis.call('PEXPIRE', lock, ARGV[1])

@@ -151,6 +151,7 @@ set(latchkey_redis_sources
   redis/locks/downgrade_test.cpp
   redis/locks/exit_test.cpp
   redis/locks/fair_ghost_test.cpp
+  redis/locks/foreign_release_test.cpp
   redis/locks/hot_key_test.cpp
   redis/locks/latch_test.cpp
   redis/locks/loss_test.cpp
@@ -248,6 +249,7 @@ set(latchkey_asio_tests_sources
 set(latchkey_sim_sources
   sim/check_times_test.cpp
   sim/coordinator/coordinator_deadline_test.cpp
+  sim/coordinator/coordinator_front_test.cpp
   sim/coordinator/coordinator_grant_test.cpp
   sim/coordinator/coordinator_hand_off_lease_test.cpp
   sim/coordinator/coordinator_hand_off_test.cpp

@@ -136,6 +136,9 @@ struct Request {
   /// may keep what is released for `id` until its place ends. leave: so did the acquire. subscribe:
   /// to what is granted to the process in `id`.
   bool queues = false;
+  /// subscribe, unsubscribe: to the releases of `key`, for a process that waits in line. The line
+  /// serves it, so Outcome::notified does not count it.
+  bool in_line = false;
   /// subscribe, unsubscribe: to the latch `key` and not to its lock.
   bool latch = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
@@ -171,6 +174,10 @@ struct Outcome {
   /// FAIR: when this reply was made, as a number that only rises; a grant with a smaller one is
   /// older than the reply. 0: it is not in line.
   std::uint64_t place = 0;
+  /// busy, with a place: few others are in line ahead of it, and clients of other libraries may
+  /// free the key without a word to those in line: so it also listens for their releases
+  /// (Request::in_line).
+  bool near_front = false;
   /// busy: the holder is a client of another library, such as Redisson. While such clients take
   /// part in a key, few calls of a process take it over from one another without the backend.
   bool holder_is_foreign = false;

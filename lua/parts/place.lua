@@ -26,6 +26,13 @@ local function extend_place(queue, owner, now, lease, tokens)
          redis.pcall('PEXPIRE', places, life) == 1 and redis.pcall('PEXPIRE', queue, life) == 1
 end
 
+-- 1: the owner is one of the first two in the queue. These also listen to the lock's channel, on which
+-- Redisson says that it has deleted the lock, and the first of them may be dead.
+local function is_near_front(queue, owner, place)
+  local first = place ~= 0 and redis.pcall('ZRANGE', queue, '0', '1') or {}
+  return (first[1] == owner or first[2] == owner) and 1 or 0
+end
+
 -- Returns the number of the place that the owner keeps; nil: it has none, or loses it.
 local function keep_place(queue, owner, lease, tokens)
   local place, now = redis.pcall('ZSCORE', queue, owner), server_us()

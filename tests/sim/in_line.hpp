@@ -14,6 +14,12 @@ inline Outcome busy_at(std::uint64_t place) {
   return outcome;
 }
 
+inline Outcome busy_near_front(std::uint64_t place) {
+  Outcome outcome = busy_at(place);
+  outcome.near_front = true;
+  return outcome;
+}
+
 /// A call whose second attempt, after the subscription, was answered with place 7.
 class InLine : public Script {
  public:

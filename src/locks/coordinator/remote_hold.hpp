@@ -145,6 +145,8 @@ class RemoteHold {
   Clock::time_point place_sent{};
   std::uint64_t yielded_place = 0;  ///< the place in which it let others go first
   Clock::time_point yields_until{};
+  /// Since when it has been near the front of the line, by the last reply; never: it is not.
+  Clock::time_point near_front_since = Clock::never();
   bool behind_foreign = false;  ///< a client of another library had the key at the last attempt
 
   // The renewal; also verify, downgrade and expire.
@@ -276,7 +278,7 @@ inline void RemoteHold::reset() noexcept {
   release_request.queues = false;
   wanted = poll_pause = last_repeat_pause = std::chrono::milliseconds(0);
   granted_at = expires_at = check_request.sent = Clock::time_point{};
-  check_at = poll_at = repeat_at = retain_until = Clock::never();
+  check_at = poll_at = repeat_at = retain_until = near_front_since = Clock::never();
   acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
   subscription.stage = Subscription::Stage::off;
   subscription.retry_at = Clock::never();

@@ -84,6 +84,13 @@ Channels channels_of(const Request& request, const Layout& layout) {
   } else {
     channels.names[1] = join({layout.rw_channel_prefix, tag.open(), key, tag.close()});
   }
+  if (request.in_line) {
+    const std::size_t count = channels.count;
+    for (std::size_t index = 0; index < count; ++index) {
+      channels.names[count + index] = join({channels.names[index], in_line_suffix});
+    }
+    channels.count = 2 * count;
+  }
   return channels;
 }
 

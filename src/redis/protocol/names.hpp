@@ -82,6 +82,8 @@ inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writ
 inline constexpr std::string_view latch_channel_prefix = "redisson_countdownlatch__channel__{";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
+/// What follows the name of a lock's channel in that of those who wait in line.
+inline constexpr std::string_view in_line_suffix = ":in_line";
 inline constexpr std::string_view permit_channel_prefix = "redisson_sc:";
 /// A message on the channel of READ and WRITE that repeats the one before it for clients of
 /// Redisson, which may miss that one (lua/parts/publish_to_all.lua).
@@ -117,13 +119,16 @@ inline constexpr std::string_view writer_suffix = ":write";
 /// | others | that of plain locks, and that of READ and WRITE if the layout has these types: the |
 /// |        | holder may be of either kind                                                      |
 ///
+/// One that waits in line (Request::in_line) also subscribes to each of these with `:in_line`
+/// behind it, so that a release knows whom the process queue serves (lua/parts/notify.lua).
+///
 /// A subscription to grants (Request::queues) is to the channel of the process only, one to a latch
 /// (Request::latch) to its channel only.
 ///
 /// Two keys may share a channel, because tag(`a`) = tag(`{a}`). The release of one key then makes
 /// the waiters of the other one ask in vain.
 struct Channels {
-  std::array<std::string, 2> names;
+  std::array<std::string, 4> names;
   std::size_t count = 2;
 
   [[nodiscard]] std::span<const std::string> all() const noexcept {

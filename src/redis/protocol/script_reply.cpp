@@ -174,16 +174,18 @@ Outcome read_error(const Request& request, std::string_view text, const Layout& 
   return outcome;
 }
 
-/// {ms, owner} or {ms, owner, place}
+/// {ms, owner}, FAIR: {ms, owner, place}, or {ms, owner, place, 1 if it is near the front}
 bool read_busy(Replies replies, const Layout& layout, Outcome& outcome) {
-  if (replies.size() < 2 || replies.size() > 3) return false;
+  if (replies.size() < 2 || replies.size() > 4) return false;
   if (replies[0]->type != REDIS_REPLY_INTEGER || replies[1]->type == REDIS_REPLY_INTEGER) {
     return false;
   }
-  if (replies.size() == 3) {
-    if (replies[2]->type != REDIS_REPLY_INTEGER) return false;
+  const auto is_number = [](const redisReply* each) { return each->type == REDIS_REPLY_INTEGER; };
+  if (!std::ranges::all_of(replies.subspan(2), is_number)) return false;
+  if (replies.size() > 2) {
     outcome.place = static_cast<std::uint64_t>(std::max(replies[2]->integer, 0LL));
   }
+  outcome.near_front = replies.size() > 3 && outcome.place != 0 && replies[3]->integer == 1;
   outcome.kind = Kind::busy;
   outcome.retry_after = time_left(replies[0]->integer);
   outcome.holder = owner_of(*replies[1]);

@@ -56,6 +56,17 @@ TEST(RedisNames, AProcessInTheQueueHasAChannelOfItsOwn) {
             "redisson_lock__channel:{order:42}:6ad76760-e86c-4273-a5a4-ad3e58e61a2b");
 }
 
+TEST(RedisNames, AReleaseKnowsWhoWaitsInLineByAChannelBesideEach) {
+  Request request = subscribe("order:42", LockType::REENTRANT);
+  request.in_line = true;
+  const Channels channels = channels_of(request);
+  ASSERT_EQ(channels.all().size(), 4U);
+  EXPECT_EQ(channels.names[0], "redisson_lock__channel:{order:42}");
+  EXPECT_EQ(channels.names[1], "redisson_rwlock:{order:42}");
+  EXPECT_EQ(channels.names[2], "redisson_lock__channel:{order:42}:in_line");
+  EXPECT_EQ(channels.names[3], "redisson_rwlock:{order:42}:in_line");
+}
+
 TEST(RedisNames, ValidNamesAreAccepted) {
   using namespace std::string_view_literals;
   for (const std::string_view name :

@@ -57,6 +57,18 @@ TEST(ScriptReply, IntegersNilAndPairsAreParsed) {
   EXPECT_EQ(read("*2\r\n:0\r\n$0\r\n\r\n").retry_after, milliseconds(1));
 }
 
+TEST(ScriptReply, BusyTellsThePlaceAndWhetherItIsNearTheFront) {
+  const auto busy = [](std::string_view place, std::string_view near) {
+    return read("*4\r\n:1500\r\n$7\r\nowner:1\r\n:" + std::string(place) +
+                "\r\n:" + std::string(near) + "\r\n");
+  };
+  EXPECT_EQ(busy("7", "1").place, 7U);
+  EXPECT_TRUE(busy("7", "1").near_front);
+  EXPECT_FALSE(busy("7", "0").near_front);
+  EXPECT_FALSE(busy("0", "1").near_front) << "it has no place";
+  EXPECT_FALSE(read("*3\r\n:1500\r\n$7\r\nowner:1\r\n:7\r\n").near_front) << "FAIR";
+}
+
 // The owner's UUID of a Redisson client has version 4, latchkey's has version 8.
 TEST(ScriptReply, BusyTellsWhetherTheHolderIsARedissonClient) {
   const auto held_by = [](std::string_view uuid) {

@@ -116,6 +116,42 @@ TEST_F(ProcessQueueScripts, BesideAClientWithAPatternOthersThatListenAreCounted)
       << "whom PUBLISH counts, if it may not be known who is subscribed";
 }
 
+// They listen to the lock's channel for what Redisson says.
+TEST_F(ProcessQueueScripts, ThoseWhoListenInLineAreNotCounted) {
+  const auto in_line = [&](const std::string& lock_channel) {
+    return subscribe({lock_channel, lock_channel + ":in_line"});
+  };
+  Subscriber second = subscribe({channel(2)});
+  for (const LockType type : {REENTRANT, FENCED, WRITE}) {
+    redis({"FLUSHALL"});
+    const std::string lock_channel =
+        type == WRITE ? "redisson_rwlock:{k}" : "redisson_lock__channel:{k}";
+    Subscriber first = in_line(lock_channel), frozen = in_line(lock_channel);
+    wait(1, type);
+    wait(2, type);
+    EXPECT_EQ(release(1, type).notified, 0U);
+    EXPECT_TRUE(holds(2, type));
+    Subscriber java = subscribe({lock_channel});
+    EXPECT_EQ(release(2, type).notified, 1U);
+    EXPECT_EQ(redis({"EXISTS", "k"}).integer(), 0);
+  }
+}
+
+TEST_F(ProcessQueueScripts, TheFirstTwoKnowThatTheyAre) {
+  for (const LockType type : {REENTRANT, FENCED, WRITE}) {
+    redis({"FLUSHALL"});
+    Subscriber listener = subscribe({channel(2)});
+    wait(1, type);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      EXPECT_TRUE(wait(2, type).near_front);
+      EXPECT_TRUE(wait(3, type).near_front);
+      EXPECT_FALSE(wait(4, type).near_front);
+    }
+    release(1, type);
+    EXPECT_TRUE(wait(4, type).near_front);
+  }
+}
+
 // Version 0.1 keeps a list under the name.
 TEST_F(ProcessQueueScripts, BesideTheQueueOfAnOlderVersionAProcessIsNotifiedWithAllOthers) {
   Subscriber second = subscribe({"redisson_lock__channel:{k}"});

@@ -42,6 +42,22 @@ class JavaClient {
       return 1)lua",
                 {key, "redisson_lock__channel:" + tag(key)}, {owner_});
   }
+  /// 1: there was a lock, whoever held it.
+  Reply force_unlock(const std::string& key) {
+    return eval(R"lua(
+      if redis.call('del', KEYS[1]) == 0 then return 0 end
+      redis.call('publish', KEYS[2], 0)
+      return 1)lua",
+                {key, "redisson_lock__channel:" + tag(key)}, {});
+  }
+  Reply force_unlock_write(const std::string& key) {
+    return eval(R"lua(
+      if redis.call('hget', KEYS[1], 'mode') ~= 'write' then return 0 end
+      redis.call('del', KEYS[1])
+      redis.call('publish', KEYS[2], 1)
+      return 1)lua",
+                {key, rw_channel(key)}, {});
+  }
 
   // Read/write.
   Reply read_lock(const std::string& key, long long lease) {

@@ -134,7 +134,7 @@ void SubscriptionLogic::on_notification(const Notification& notification) {
     // The first in line is told of a release on its process's channel if others were told as well.
     const bool first_in_line = notification.id == HoldId{settings().space, 0};
     if (first_in_line) YieldLogic(*this).on_others_notified();
-    return WaitLogic(*this).on_released();
+    return WaitLogic(*this).on_released(first_in_line);
   }
   state_.holds.for_each([&](RemoteHold& hold) {
     if (about_one && hold.id != notification.id) return;

@@ -27,6 +27,7 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   claim.behind_foreign = outcome.holder_is_foreign;
   if (outcome.place != 0) claim.place_sent = claim.acquire_request.sent;
   claim.place = outcome.place;
+  note_front(claim, outcome);
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
   report_waiting(call);
   if (claim.retry_requested) return AcquireLogic(*this).send_acquire(claim);
@@ -39,6 +40,7 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   }
   const bool fair = claim.type == LockType::FAIR;  // the reply says when to poll
   if (claim.place != 0 && !fair) pause = std::min<Clock::duration>(pause, queued_poll_of(claim));
+  if (now() < listens_from(claim)) pause = std::min(pause, listens_from(claim) - now());
   if (outcome.retry_after) {
     constexpr milliseconds most = std::chrono::hours(1);  // ns have no room for all ms
     pause =
@@ -48,21 +50,40 @@ void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   set_alarm(call);
 }
 
-// A claim in the process queue is told what concerns it, except the release of a client of another
-// library.
+void WaitLogic::note_front(RemoteHold& claim, const Outcome& outcome) {
+  if (!outcome.near_front) {
+    claim.near_front_since = Clock::never();
+  } else if (claim.near_front_since == Clock::never()) {
+    claim.near_front_since = now();
+  }
+}
+
+// A hot key is handed over before, and costs no subscription for each turn.
+Clock::time_point WaitLogic::listens_from(const RemoteHold& claim) noexcept {
+  return later(claim.near_front_since, milliseconds(20));
+}
+
+// A claim in the process queue is told what concerns it, except that a client of another library
+// has released or deleted the lock: the first claims listen for that, and all behind such a client.
 void WaitLogic::listen(RemoteHold& claim, const Outcome& outcome) {
   if (!settings().pushes) return;
   using Stage = Subscription::Stage;
   SubscriptionLogic subscriptions(*this);
   const bool fair = claim.type == LockType::FAIR;
   const bool is_granted = claim.place != 0 && is_raced_for(claim.type);  // by the release
-  if (is_granted && now() >= state_.grants_refused_until) {
+  const bool in_line = is_granted && now() >= state_.grants_refused_until;
+  if (in_line) {
     state_.grants_unused_until = Clock::never();
     if (state_.grants.stage == Stage::off) subscriptions.subscribe_to_grants();
-    if (!outcome.holder_is_foreign) return;
+    if (!outcome.holder_is_foreign && now() < listens_from(claim)) return;
   }
   Subscription& channel = fair ? claim.subscription : state_.subscription;
-  if (channel.stage == Stage::off) subscriptions.subscribe(channel, fair ? &claim : nullptr);
+  if (channel.stage == Stage::off) {
+    channel.request.in_line = in_line;
+    subscriptions.subscribe(channel, fair ? &claim : nullptr);
+  } else if (channel.stage == Stage::on && channel.request.in_line != in_line) {
+    subscriptions.unsubscribe(channel);  // and then subscribes as what it is now
+  }
 }
 
 void WaitLogic::wait_for_answer(RemoteHold& claim) {
@@ -103,8 +124,10 @@ void WaitLogic::retry_queue(Which which) {
   }
 }
 
-void WaitLogic::on_released() {
-  retry_queue([&](RemoteHold& claim) { return !YieldLogic(*this).lets_others_first(claim); });
+void WaitLogic::on_released(bool first_in_line) {
+  retry_queue([&](RemoteHold& claim) {
+    return !YieldLogic(*this).lets_others_first(claim, first_in_line);
+  });
 }
 
 void WaitLogic::retry_what_was_busy() {

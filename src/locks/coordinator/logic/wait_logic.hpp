@@ -32,11 +32,16 @@ class WaitLogic : public KeyEvent {
   [[nodiscard]] bool refuse_other_kind(Call& call);
   /// The key may have been freed: attempts again, now or when the attempt in flight is answered.
   void retry_now(RemoteHold& claim);
-  void on_released();
+  /// `first_in_line`: the line told the claim that is the first in it; else the key's channel did.
+  void on_released(bool first_in_line);
   /// The same, for claims that have made an attempt: others are still to make their first.
   void retry_what_was_busy();
 
  private:
+  void note_front(RemoteHold& claim, const Outcome& outcome);
+  /// When a claim near the front of the line subscribes to the key's releases; never: it is not
+  /// there.
+  [[nodiscard]] static Clock::time_point listens_from(const RemoteHold& claim) noexcept;
   void listen(RemoteHold& claim, const Outcome& outcome);
   /// The time between two attempts of a claim that waits in line at the backend. The grant of a
   /// lock counts from the last of them, and for no longer than its lease; nor may its place last

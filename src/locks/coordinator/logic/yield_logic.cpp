@@ -37,13 +37,15 @@ void YieldLogic::before_release(const RemoteHold& hold) {
   if (asks) yielding.stage = Yielding::Stage::asking;
 }
 
-// The subscription of this process is among those that were notified.
+// The subscription of this process is among those that were notified, unless it is in line.
 void YieldLogic::on_release_reply(const RemoteHold& hold, const Outcome& outcome) {
   if (!is_raced_for(hold.type)) return;
   Yielding& yielding = state_.yielding;
   yielding.round_trip = now() - hold.release_request.sent;
   const Subscription::Stage own = state_.subscription.stage;
-  const bool subscribed = own == Subscription::Stage::on || own == Subscription::Stage::subscribing;
+  const bool subscribed =
+      (own == Subscription::Stage::on || own == Subscription::Stage::subscribing) &&
+      !state_.subscription.request.in_line;
   const bool others = settings().cohort.count() > 0 && outcome.notified > (subscribed ? 1U : 0U);
   if (others) {
     on_others_notified();
@@ -59,11 +61,14 @@ void YieldLogic::on_others_notified() noexcept {
   state_.yielding.others_until = later(now(), remembered);
 }
 
-// A claim that also listens to the key's channel is told twice of each release.
-bool YieldLogic::lets_others_first(RemoteHold& claim) {
+// A claim that also listens to the key's channel is told twice of each release, and the release may
+// grant the key to it: the grant follows.
+bool YieldLogic::lets_others_first(RemoteHold& claim, bool first_in_line) {
   const bool in_line = claim.place != 0 && is_raced_for(claim.type) && claim.call != nullptr;
-  const bool others = now() < state_.yielding.others_until && !claim.behind_foreign;
-  if (!in_line || !others || claim.acquire_request.in_flight) return false;
+  if (!in_line || claim.behind_foreign || claim.acquire_request.in_flight) return false;
+  const bool by_key = !first_in_line && state_.subscription.request.in_line;
+  if (by_key && claim.near_front_since == Clock::never()) return true;
+  if (!by_key && now() >= state_.yielding.others_until) return false;
   if (claim.yielded_place == claim.place) return now() < claim.yields_until;
   claim.yielded_place = claim.place;
   claim.yields_until = claim.poll_at = later(now(), time_to_take(state_.yielding.round_trip));

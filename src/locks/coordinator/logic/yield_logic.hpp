@@ -39,8 +39,9 @@ class YieldLogic : public KeyEvent {
   void on_others_notified() noexcept;
   /// The key was released. Whether `claim`, the first in line, waits before it tries to take it:
   /// clients of other libraries take longer to try, and would never be first. Once for each place,
-  /// and not if one of them had the key.
-  [[nodiscard]] bool lets_others_first(RemoteHold& claim);
+  /// and not if one of them had the key. `first_in_line`: as in WaitLogic::on_released. A claim
+  /// that is told by the key's channel only leaves it to those near the front of the line.
+  [[nodiscard]] bool lets_others_first(RemoteHold& claim, bool first_in_line);
 };
 
 }  // namespace latchkey::inline v1::detail
