@@ -40,7 +40,7 @@ function(latchkey_compile_as_own target)
       # GCC 12 warns of overlapping copies inside std::string::insert that never happen (PR 105651).
       $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
   endif()
-  if(LATCHKEY_UNITY STREQUAL "ON")
+  if(LATCHKEY_UNITY)
     latchkey_compile_folders_at_once(${target})
   endif()
 endfunction()

@@ -17,7 +17,7 @@ fail() { say "$*"; exit 1; }
 
 # lane | suite | compiler: gcc, a package, or newest-clang | C++ | kind
 lanes='
-bookworm-gcc     bookworm  gcc           20  all
+bookworm-gcc     bookworm  gcc           20  each
 bookworm-clang   bookworm  clang-19      20  all
 trixie-gcc       trixie    gcc           20  all
 trixie-clang     trixie    clang-19      20  all
@@ -79,8 +79,9 @@ count() {
                       sort -u | tr '\n' ' ')
 }
 
+# lane_all [cmake option...]
 lane_all() {
-  configure "$build" "-DCMAKE_CXX_STANDARD=$standard" || return 1
+  configure "$build" "-DCMAKE_CXX_STANDARD=$standard" "$@" || return 1
   cmake --build "$build" -- --quiet || return 1
   local status=0
   run_tests -R '^(unit|sim|asio|redis_[0-9]+|compile_fail)$' || status=1
@@ -88,6 +89,9 @@ lane_all() {
   report "$passed" "$failed" "$names_of_failed"
   return $status
 }
+
+# Each source is compiled alone: it includes what it uses.
+lane_each() { lane_all -DLATCHKEY_UNITY=OFF; }
 
 # Debian's yaml-cpp, fmt and GoogleTest are made for libstdc++: the library without policy files, and a
 # program that uses it.

@@ -137,8 +137,7 @@ class Repair {
  private:
   void take_out(std::size_t line) { ++times_[line]; }
   bool tell_and_take_out(std::size_t line, Problems& problems) {
-    const auto mistake =
-        mistake_in_line(lines_[line], static_cast<int>(line) + 1, quotable_[line] != 0);
+    const auto mistake = mistake_in_line(lines_[line], static_cast<int>(line) + 1, quotable_[line]);
     if (!mistake) return false;
     problems.push_back(*mistake);
     take_out(line);
@@ -165,7 +164,7 @@ class Repair {
   static constexpr std::size_t no_letter = std::string_view::npos;
 
   std::vector<std::string_view> lines_;
-  std::vector<char> quotable_;  ///< a message may show the line: it is no URI with a password
+  std::vector<bool> quotable_;  ///< a message may show the line: it is no URI with a password
   std::vector<int> times_;
 };
 
