@@ -32,6 +32,7 @@ bool Cluster::has(FaultKind kind) const noexcept {
     case max_memory:
     case forbidden_command:
     case pattern_subscriber:
+    case session_settings:
     case wrong_type:
     case delete_key:
     case forced_release: return true;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/deployment/redis/redis_deployment.hpp"
 
+#include <array>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,27 @@
 #include "chaos/worker/lock_source.hpp"
 
 namespace latchkey::chaos {
+namespace {
+
+struct ServerSetting {
+  std::string_view name, usual, other;
+};
+
+/// What changes connections, events and how values are stored. Redis 7 has other names for
+/// ziplists, and knows these.
+constexpr std::array server_settings{
+    ServerSetting{"timeout", "0", "1"},
+    ServerSetting{"tcp-keepalive", "300", "1"},
+    ServerSetting{"notify-keyspace-events", "", "KEA"},
+    ServerSetting{"maxmemory-policy", "noeviction", "allkeys-random"},
+    ServerSetting{"lazyfree-lazy-expire", "no", "yes"},
+    ServerSetting{"lazyfree-lazy-user-del", "no", "yes"},
+    ServerSetting{"lazyfree-lazy-server-del", "no", "yes"},
+    ServerSetting{"hash-max-ziplist-entries", "128", "1"},
+    ServerSetting{"zset-max-ziplist-entries", "128", "1"},
+    ServerSetting{"hz", "10", "1"}};
+
+}  // namespace
 
 // The permits that are taken are in a key beside that of the semaphore, which stays.
 unsigned RedisDeployment::excuses(const PlannedFault& fault) const {
@@ -38,6 +60,12 @@ void RedisDeployment::permit(const tests::RedisServer& server, const PlannedFaul
   send(server, {"ACL", "SETUSER", "default", rule += command});
 }
 
+void RedisDeployment::set_all(const tests::RedisServer& server, bool usual) {
+  for (const ServerSetting& each : server_settings) {
+    send(server, {"CONFIG", "SET", each.name, usual ? each.usual : each.other});
+  }
+}
+
 void RedisDeployment::subscribe_to_all(const tests::RedisServer& server) {
   tests::RedisClient client = server.client();
   if (client({"PSUBSCRIBE", "*"}).is_error()) throw std::runtime_error("PSUBSCRIBE is refused");
@@ -56,6 +84,7 @@ void RedisDeployment::begin_on(const tests::RedisServer& server, const PlannedFa
     case no_replicas: return send(server, {"CONFIG", "SET", "min-replicas-to-write", "9"});
     case forbidden_command: return permit(server, fault, "-");
     case pattern_subscriber: return subscribe_to_all(server);
+    case session_settings: return set_all(server, false);
     case wrong_type: return send(server, {"SET", key_of(fault), "text"});
     case delete_key: return send(server, {"DEL", key_of(fault)});
     default: return;
@@ -69,6 +98,7 @@ void RedisDeployment::end_on(const tests::RedisServer& server, const PlannedFaul
     case no_replicas: return send(server, {"CONFIG", "SET", "min-replicas-to-write", "0"});
     case forbidden_command: return permit(server, fault, "+");
     case pattern_subscriber: return subscribers_.clear();
+    case session_settings: return set_all(server, true);
     case wrong_type: return send(server, {"DEL", key_of(fault)});
     default: return;
   }

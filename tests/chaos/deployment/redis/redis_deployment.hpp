@@ -40,6 +40,7 @@ class RedisDeployment : public Deployment {
 
  private:
   static void permit(const tests::RedisServer& server, const PlannedFault& fault, std::string rule);
+  static void set_all(const tests::RedisServer& server, bool usual);
   void subscribe_to_all(const tests::RedisServer& server);
 
   const std::uint64_t first_token_ = token_of_now();  // tokens are microseconds since 1970

@@ -55,6 +55,7 @@ bool Sentinels::has(FaultKind kind) const noexcept {
     case no_replicas:
     case forbidden_command:
     case pattern_subscriber:
+    case session_settings:
     case wrong_type:
     case delete_key:
     case forced_release: return true;

@@ -1,5 +1,9 @@
 // The campaign on MariaDB.
 // SPDX-License-Identifier: BSL-1.0
+#include <array>
+#include <string>
+#include <string_view>
+
 #include "chaos/deployment/stores/store_deployment.hpp"
 #include "stores/mysql/mysql_server.hpp"
 
@@ -22,6 +26,37 @@ std::string rows_left(const tests::MysqlServer& server, bool abandoned) {
   return text;
 }
 
+struct GlobalSetting {
+  std::string_view name, value;
+};
+
+/// `init_connect` runs in each session of a user without SUPER.
+constexpr std::array global_settings{
+    GlobalSetting{"init_connect",
+                  "'SET timestamp=1000000000,unique_checks=0,sql_big_selects=0,"
+                  "character_set_results=utf16'"},
+    GlobalSetting{"completion_type", "CHAIN"},
+    GlobalSetting{"autocommit", "0"},
+    GlobalSetting{"tx_isolation", "'SERIALIZABLE'"},
+    GlobalSetting{"tx_read_only", "1"},
+    GlobalSetting{"sql_mode", "'ANSI,EMPTY_STRING_IS_NULL'"},
+    GlobalSetting{"max_statement_time", "0.3"},
+    GlobalSetting{"lock_wait_timeout", "1"},
+    GlobalSetting{"innodb_lock_wait_timeout", "1"},
+    GlobalSetting{"sql_select_limit", "1"},
+    GlobalSetting{"time_zone", "'+05:30'"}};
+
+// One session for all of it: a new one would begin with these settings, too.
+void set_sessions(const tests::MysqlServer& server, SessionDefaults settings) {
+  tests::MysqlSession session = server.session("mysql");
+  for (const GlobalSetting& each : global_settings) {
+    const bool disturbs = settings == SessionDefaults::disturbing;
+    session("SET GLOBAL " + std::string(each.name) + '=' +
+            (disturbs ? std::string(each.value) : "DEFAULT"));
+  }
+  session("KILL USER locks");
+}
+
 }  // namespace
 
 std::unique_ptr<Deployment> make_mysql() {
@@ -30,7 +65,8 @@ std::unique_ptr<Deployment> make_mysql() {
       MariaDb::Store{.before_port = "mysql://locks:se%3Acr%40t@127.0.0.1:",
                      .after_port = "/app",
                      .limits = {.reply = store_reply, .process_queue = false, .turns = false},
-                     .keys_left = rows_left});
+                     .keys_left = rows_left,
+                     .set_sessions = set_sessions});
 }
 
 }  // namespace latchkey::chaos

@@ -31,6 +31,28 @@ std::string rows_left(const tests::PostgresqlServer& server, bool abandoned) {
   return text;
 }
 
+/// What an administrator may set for the role of the workers, or for their database.
+void set_sessions(const tests::PostgresqlServer& server, SessionDefaults settings) {
+  tests::Sql sql = server.sql("postgres");
+  if (settings == SessionDefaults::usual) {
+    sql("ALTER ROLE plain RESET ALL");
+    sql("ALTER DATABASE locks RESET ALL");
+  } else {
+    for (const std::string setting :
+         {"default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
+          "statement_timeout = '50ms'", "lock_timeout = '1ms'",
+          "idle_in_transaction_session_timeout = '1ms'", "standard_conforming_strings = off",
+          "row_security = on", "enable_indexscan = off"}) {
+      sql("ALTER ROLE plain SET " + setting);
+    }
+    for (const std::string setting :
+         {"search_path = 'nowhere'", "DateStyle = 'German'", "TimeZone = 'Asia/Tokyo'"}) {
+      sql("ALTER DATABASE locks SET " + setting);
+    }
+  }
+  sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plain'");
+}
+
 }  // namespace
 
 std::unique_ptr<Deployment> make_postgresql() {
@@ -39,7 +61,8 @@ std::unique_ptr<Deployment> make_postgresql() {
       PostgreSql::Store{.before_port = "postgresql://plain:plain@127.0.0.1:",
                         .after_port = "/locks",
                         .limits = {.reply = store_reply, .process_queue = false, .turns = false},
-                        .keys_left = rows_left});
+                        .keys_left = rows_left,
+                        .set_sessions = set_sessions});
 }
 
 }  // namespace latchkey::chaos

@@ -22,6 +22,9 @@ namespace latchkey::chaos {
 /// the last attempt of a wait of a second often has no reply when the wait ends.
 inline constexpr Nanos store_reply = 1'100 * millisecond;
 
+/// What sessions of workers begin with.
+enum class SessionDefaults : std::uint8_t { usual, disturbing };
+
 /// A server that keeps its data when it is killed, behind a fault proxy for each worker. `Server`
 /// is the class with which the tests of the store start one.
 template <class Server>
@@ -35,6 +38,9 @@ class StoreDeployment final : public Deployment {
     /// Names what the server has although nobody calls; empty: nothing. `abandoned`: a killed
     /// waiter's place in the queue of FAIR may be left, which ends by itself.
     std::function<std::string(Server&, bool abandoned)> keys_left;
+    /// Sets what a session begins with to what disturbs, or to what it was, and ends all sessions.
+    /// Empty: a session of this store has no settings.
+    std::function<void(Server&, SessionDefaults)> set_sessions{};
   };
 
   explicit StoreDeployment(Store store)
@@ -55,6 +61,7 @@ class StoreDeployment final : public Deployment {
       case server_kill:
       case forced_release: return true;
       case server_shutdown: return shuts_down;
+      case session_settings: return static_cast<bool>(store_.set_sessions);
       default: return is_of_client(kind) || is_of_link(kind);
     }
   }
@@ -71,6 +78,7 @@ class StoreDeployment final : public Deployment {
       case server_shutdown:
         if constexpr (shuts_down) server_.shut_down();
         return;
+      case session_settings: return store_.set_sessions(server_, SessionDefaults::disturbing);
       case forced_release: return force_release(uri(server_.port()), fault);
       default: return;
     }
@@ -82,6 +90,7 @@ class StoreDeployment final : public Deployment {
       case server_stop_long: return server_.resume();
       case server_kill:
       case server_shutdown: return server_.start();
+      case session_settings: return store_.set_sessions(server_, SessionDefaults::usual);
       default: return;
     }
   }
