@@ -413,7 +413,9 @@ set(latchkey_chaos_sources
 # Of latchkey_chaos, if the client library of the store is found.
 set(latchkey_chaos_etcd_sources
   chaos/deployment/stores/etcd_store.cpp
-  stores/etcd/etcd_server.cpp)
+  stores/etcd/erring_proxy.cpp
+  stores/etcd/etcd_server.cpp
+  stores/etcd/http2_proxy.cpp)
 set(latchkey_chaos_mongodb_sources
   chaos/deployment/stores/mongodb_store.cpp
   stores/mongodb/ferretdb_server.cpp)

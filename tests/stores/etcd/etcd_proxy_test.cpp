@@ -12,6 +12,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/locks.hpp>
 
+#include "erring_proxy.hpp"
 #include "etcd_fixture.hpp"
 #include "http2_proxy.hpp"
 #include "support/servers/fault_proxy.hpp"
@@ -70,6 +71,26 @@ TEST_F(EtcdProxy, AnAcquireThatIsAnsweredWithAnHttpErrorLeavesNoKey) {
   EXPECT_GT(errors, 0);
   EXPECT_TRUE(eventually([&] { return server_.keys("order:42/").empty(); })) << "a ghost holds it";
   EXPECT_FALSE(other.lost());
+}
+
+// Whether etcd has carried out the request or not got it, whatever the request was.
+TEST_F(EtcdProxy, ManyHttpErrorsLeaveNoKey) {
+  ErringProxy proxy(server_.port());
+  const Locks locks = etcd_locks(
+      "etcd://127.0.0.1:" + std::to_string(proxy.port()) + "/?session=5s", behind_proxy());
+  EXPECT_TRUE(locks.lock("order:0").acquire(5s).release());
+  proxy.err(4);
+  for (int order = 1; proxy.errors() < 40; ++order) {
+    try {
+      auto hold = locks.lock("order:" + std::to_string(order)).try_acquire(50ms);
+      if (hold) static_cast<void>(hold->release());
+    } catch (const BackendUnavailable&) {
+      continue;  // it does not know
+    }
+  }
+  proxy.err(0);
+  EXPECT_TRUE(locks.lock("order:0").acquire(5s).release());
+  EXPECT_TRUE(eventually([&] { return server_.keys("order:").empty(); })) << "a ghost holds one";
 }
 
 // A GOAWAY ended the connection at once, although the answers of the calls under way were behind

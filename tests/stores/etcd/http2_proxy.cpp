@@ -65,12 +65,28 @@ Http2Frame Http2Frame::goaway_after(std::uint32_t last) {
   return make(goaway, 0, 0, big_endian(last) + big_endian(0));
 }
 
+Http2Frame Http2Frame::cancel(std::uint32_t stream) {
+  constexpr std::uint32_t code = 8;  // CANCEL
+  return make(reset, 0, stream, big_endian(code));
+}
+
+Http2Frame Http2Frame::window_update(std::uint32_t size) {
+  return make(window, 0, 0, big_endian(size));
+}
+
+// SETTINGS_HEADER_TABLE_SIZE is 1, and has 16 bits; its value has 32.
+std::string Http2Frame::no_header_table() { return std::string("\0\1", 2) + big_endian(0); }
+
 std::uint32_t Http2Frame::stream() const noexcept { return number_at(bytes, 5, 4); }
 
 Http2Proxy::Http2Proxy(std::uint16_t server_port, Rule from_client, Rule from_server)
+    : Http2Proxy(server_port, [rules = Rules{std::move(from_client), std::move(from_server)}] {
+        return rules;
+      }) {}
+
+Http2Proxy::Http2Proxy(std::uint16_t server_port, std::function<Rules()> make_rules)
     : server_port_(server_port),
-      from_client_(std::move(from_client)),
-      from_server_(std::move(from_server)),
+      make_rules_(std::move(make_rules)),
       listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
@@ -105,9 +121,9 @@ void Http2Proxy::run(const std::stop_token& stop) {
     for (std::size_t index = 0; index < connections_.size(); ++index) {
       Connection& one = *connections_[index];
       const bool goes_on = (wanted[2 * index + 1].revents == 0 ||
-                            forward(one, one.client, one.from_client, from_client_)) &&
+                            forward(one, one.client, one.from_client, one.rules.from_client)) &&
                            (wanted[2 * index + 2].revents == 0 ||
-                            forward(one, one.server, one.from_server, from_server_));
+                            forward(one, one.server, one.from_server, one.rules.from_server));
       if (goes_on) {
         open.push_back(std::move(connections_[index]));
       } else {
@@ -133,7 +149,8 @@ void Http2Proxy::accept_one() {
     ::close(server);
     return;
   }
-  connections_.push_back(std::make_unique<Connection>(Connection{client, server, {}, {}}));
+  connections_.push_back(
+      std::make_unique<Connection>(Connection{client, server, make_rules_(), {}, {}}));
 }
 
 bool Http2Proxy::forward(Connection& connection, int from, std::string& arrived, const Rule& rule) {

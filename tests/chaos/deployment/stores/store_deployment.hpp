@@ -28,7 +28,7 @@ enum class SessionDefaults : std::uint8_t { usual, disturbing };
 /// A server that keeps its data when it is killed, behind a fault proxy for each worker. `Server`
 /// is the class with which the tests of the store start one.
 template <class Server>
-class StoreDeployment final : public Deployment {
+class StoreDeployment : public Deployment {
  public:
   struct Store {
     std::string before_port, after_port;  ///< of the URI
@@ -102,6 +102,9 @@ class StoreDeployment final : public Deployment {
     std::error_code ignored;
     std::filesystem::copy_file(server_.log(), folder / "server.log", ignored);
   }
+
+ protected:
+  [[nodiscard]] const Server& server() const noexcept { return server_; }
 
  private:
   static constexpr bool shuts_down = requires(Server& server) { server.shut_down(); };
