@@ -163,6 +163,7 @@ set(latchkey_redis_sources
   redis/locks/seeds_test.cpp
   redis/locks/semaphore_test.cpp
   redis/locks/unknown_test.cpp
+  redis/locks/unwilling_server_test.cpp
   redis/locks/wait_bound_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
   redis/multiplexer/connection_multiplexer_test.cpp

@@ -18,9 +18,10 @@ void KeyState::note_reply(const Request& request, const Outcome& outcome,
                           EventContext& context) noexcept {
   if (outcome.kind == Outcome::Kind::unknown) {
     silent_since = std::min(silent_since, request.sent);
+    if (!outcome.reason.empty()) silence_reason = std::string_view(outcome.reason);
     busy_at = {};
   } else if (!outcome.never_ran) {
-    silent_since = Clock::never();
+    end_silence();
     if (outcome.kind == Outcome::Kind::busy) busy_at = context.now();
   }
 }
@@ -28,7 +29,8 @@ void KeyState::note_reply(const Request& request, const Outcome& outcome,
 void Coordinator::reset() noexcept {
   due_at = Clock::never();
   holds.reset_due();
-  silent_since = unattended_due = Clock::never();
+  end_silence();
+  unattended_due = Clock::never();
   busy_at = {};
   yielding = {};
   grants_unused_until = Clock::never();

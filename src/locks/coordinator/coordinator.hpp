@@ -12,6 +12,7 @@
 #include <latchkey/owner.hpp>
 
 #include "core/inline_string.hpp"
+#include "core/lazy_string.hpp"
 #include "locks/coordinator/call.hpp"
 #include "locks/coordinator/coordinator_context.hpp"
 #include "locks/coordinator/event_context.hpp"
@@ -43,6 +44,7 @@ struct KeyState {
   Clock::time_point no_permits_until{};
   /// When the first acquire or release was sent that ended without a reply, if none had one since.
   Clock::time_point silent_since = Clock::never();
+  LazyString silence_reason;    ///< why, by the last of them
   Clock::time_point busy_at{};  ///< when the backend said so, if it has answered all since then
   /// When a tick is due for the calls that no thread waits for; it may be too early.
   Clock::time_point unattended_due = Clock::never();
@@ -55,6 +57,10 @@ struct KeyState {
   [[nodiscard]] Clock::time_point due_without_holds() const noexcept {
     return std::min(
         {subscription.retry_at, grants.retry_at, grants_unused_until, yielding.kept_until()});
+  }
+  void end_silence() noexcept {
+    silent_since = Clock::never();
+    if (!silence_reason.empty()) silence_reason = std::string_view();
   }
   void note_reply(const Request& request, const Outcome& outcome, EventContext& context) noexcept;
   void tick_unattended_by(Clock::time_point at) noexcept {

@@ -55,6 +55,23 @@ TEST(CoordinatorOutage, WaitersAreUnavailableAlthoughNoAttemptWasSent) {
   expect_all(calls, Answer::unavailable);
 }
 
+// They said "no answer", and only the first said what an operator needs to know.
+TEST(CoordinatorOutage, AllWaitersSayWhyAsTheFirstDoes) {
+  Script script;
+  const auto calls = start_calls(script, 4, 300ms);
+  script.answer(never_ran());
+  script.pass(100ms);
+  script.answer(never_ran());
+  script.pass(250ms);
+  for (const Caller* const call : calls) {
+    EXPECT_EQ(call->reason.view(), "connect: Connection refused");
+  }
+  while (script.open() > 0) script.answer(Kind::granted);
+  Caller& later = script.acquire(REENTRANT, 300ms, 30s, Owner::make());
+  script.pass(400ms);
+  EXPECT_EQ(later.reason.view(), "no answer") << "the server has answered since";
+}
+
 // The release that has no reply is repeated. Each repetition counted as a request that is too young
 // to be missed.
 TEST(CoordinatorOutage, WaiterAfterARepeatedReleaseIsUnavailable) {

@@ -166,6 +166,8 @@ void WaitLogic::give_up_waiting(Call& call) {
   const bool was_busy = call.last_reply == LastReply::busy ||
                         (call.last_reply == LastReply::none && state_.busy_at >= call.asked);
   const bool unknown = has_requested ? !was_busy || call.forever : nobody_knows_holder(call);
+  // A call that has just come to the front knows no more than the calls before it.
+  if (unknown && call.reason.empty()) call.reason = state_.silence_reason.view();
   if (unknown && call.reason.empty()) call.reason = "no answer";
   give_up(call, unknown ? Answer::unavailable : Answer::busy);
 }
