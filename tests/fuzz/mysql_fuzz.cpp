@@ -1,8 +1,6 @@
 // Drives a MysqlClient with requests, time, and a server that answers as it should, or with
 // anything else. Every request must end exactly once, and nothing may hang, or end the process.
 //
-// tidy: long-file because client and server of a play belong together
-//
 // The first byte of the input selects the schema. Each further byte is a move, or decides how the
 // server answers.
 //
@@ -11,15 +9,11 @@
 // Covers: src/stores/mysql/own_layout.cpp src/stores/mysql/own_permits.cpp
 // Covers: src/stores/mysql/own_administration.cpp src/stores/mysql/session_settings.cpp
 // Covers: src/stores/mysql/shedlock_layout.cpp
-#include <poll.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +22,7 @@
 #include <latchkey/testing/manual_clock.hpp>
 
 #include "fuzz/moves.hpp"
-#include "fuzz/session_requests.hpp"
+#include "fuzz/store_play.hpp"
 #include "stores/mysql/fake_server.hpp"
 #include "stores/mysql/mysql_client.hpp"
 
@@ -36,8 +30,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace latchkey::fuzz;
-using latchkey::LockType;
-using latchkey::Request;
 using latchkey::Verb;
 using latchkey::detail::mysql::MysqlClient;
 using latchkey::detail::mysql::MysqlUri;
@@ -195,116 +187,25 @@ class Server {
   bool is_honest_ = false;  ///< what is answered now
 };
 
-/// Client and server of one input.
-class Play {
- public:
-  explicit Play(Moves& moves, bool shedlock)
-      : moves_(moves),
-        script_(moves),
-        server_([this](std::size_t index, unsigned char sequence, const std::string& body) {
-          return script_.answer(index, sequence, body);
-        }),
-        client_(MysqlUri::parse("mysql://app:p@" + server_.address() +
-                                "/app?create=" + (shedlock ? "no&schema=shedlock" : "yes")),
-                {.command_timeout = timeout, .clock = &clock_}) {}
-
-  void move() {
-    switch (moves_.below(8)) {
-      case 0:
-      case 1:
-      case 2: submit(1 + moves_.below(4)); break;
-      case 3: clock_.advance(std::chrono::milliseconds(moves_.below(256) * 8)); break;
-      case 4: start_over(); break;
-      default: break;
-    }
-    settle();
-  }
-
-  /// Passes the time until every request must have ended.
-  void end() {
-    for (int steps = 0; steps < 8; ++steps) {
-      clock_.advance(timeout);
-      settle();
-    }
-    for (const Asked& each : asked_) require(each.ends == 1);
-  }
-
- private:
-  void submit(std::size_t count) {
-    std::vector<Request*> requests;
-    for (; count > 0; --count) requests.push_back(&ask());
-    client_.outbox().know(sink_);
-    client_.outbox().begin(requests, sink_);
-    client_.submit(requests, sink_);
-    client_.send(clock_.now());
-  }
-
-  Asked& ask() {
-    static constexpr std::array verbs{
-        Verb::acquire, Verb::acquire, Verb::release,      Verb::release, Verb::renew,
-        Verb::verify,  Verb::expire,  Verb::downgrade,    Verb::leave,   Verb::inspect,
-        Verb::list,    Verb::resize,  Verb::force_release};
-    static constexpr std::array<std::string_view, 4> keys{"a", "b", "{a}b", "c"};
-    Asked& made = asked_.emplace_back();
-    made.verb = verbs[moves_.below(verbs.size())];
-    made.key = keys[moves_.below(keys.size())];
-    made.type = static_cast<LockType>(moves_.below(6));
-    made.id = {{1, 2}, 1 + moves_.below(3)};
-    made.lease = 30s;
-    made.queue_wait = moves_.below(2) * 1000ms;
-    made.permits = {.taken = 1, .total = 2};
-    made.sent = clock_.now();
-    made.info = &made.found;
-    made.names = &made.listed;
-    if (made.verb == Verb::list && moves_.below(2) == 0) {
-      made.part = &made.page;
-      made.page.awaited = moves_.below(2) == 0;
-    }
-    return made;
-  }
-
-  /// What a DrivenBackend does, until neither side has anything to do.
-  void settle() {
-    for (int rounds = 0; rounds < 64; ++rounds) {
-      const bool served = server_.work(0);
-      try {
-        client_.advance(clock_.now());
-      } catch (const std::bad_alloc&) {
-        start_over();
-      }
-      client_.descriptors().forget_events();
-      if (!deliver() && !served && !is_readable()) return;
-    }
-  }
-  void start_over() {
-    client_.start_over(clock_.now());
-    client_.outbox().lose_all();
-  }
-  [[nodiscard]] bool is_readable() {
-    pollfd events{.fd = client_.descriptors().descriptor(), .events = POLLIN, .revents = 0};
-    return ::poll(&events, 1, 0) == 1;
-  }
-  bool deliver() {
-    std::array<latchkey::detail::stores::Delivery, 8> some;
-    const std::size_t count = client_.outbox().take(some);
-    for (std::size_t each = 0; each < count; ++each) some[each].hand_over();
-    return count > 0;
-  }
-
-  Moves& moves_;
-  latchkey::testing::ManualClock clock_;
-  Ends sink_;
-  std::deque<Asked> asked_;
-  Server script_;
-  FakeMysqlServer server_;
-  MysqlClient client_;
-};
+constexpr std::array verbs{Verb::acquire,      Verb::acquire, Verb::release, Verb::release,
+                           Verb::renew,        Verb::verify,  Verb::expire,  Verb::downgrade,
+                           Verb::leave,        Verb::inspect, Verb::list,    Verb::resize,
+                           Verb::force_release};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Moves moves(data, size);
-  Play play(moves, moves.below(3) == 0);
+  const bool shedlock = moves.below(3) == 0;
+  Server script(moves);
+  FakeMysqlServer server([&](std::size_t index, unsigned char sequence, const std::string& body) {
+    return script.answer(index, sequence, body);
+  });
+  latchkey::testing::ManualClock clock;
+  MysqlClient client(MysqlUri::parse("mysql://app:p@" + server.address() +
+                                     "/app?create=" + (shedlock ? "no&schema=shedlock" : "yes")),
+                     {.command_timeout = timeout, .clock = &clock});
+  StorePlay play(moves, clock, client, timeout, verbs, [&] { return server.work(0); });
   while (!moves.over()) play.move();
   play.end();
   return 0;

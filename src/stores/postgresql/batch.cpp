@@ -162,21 +162,28 @@ Batch::Progress Batch::receive(PGconn* connection, RequestQueue& queue, stores::
     }
     nothing = 0;
     if (::PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) {
+      if (!is_complete()) return Progress::malformed;
       finish(queue, outbox);
       return Progress::done;
     }
-    on_result(result.get());
+    if (!on_result(result.get())) return Progress::malformed;
   }
   return ::PQstatus(connection) == CONNECTION_BAD ? Progress::broken : Progress::waiting;
 }
 
-void Batch::on_result(const PGresult* result) {
+bool Batch::is_complete() const noexcept {
+  const auto succeeded = [](const Entry& entry) { return entry.state == Entry::State::succeeded; };
+  return next_ == entries_.size() && (undone_ || std::ranges::all_of(entries_, succeeded));
+}
+
+bool Batch::on_result(const PGresult* result) {
+  const ExecStatusType status = ::PQresultStatus(result);
   if (next_ == entries_.size()) {  // the commit
     failure_ = error_text(result);
-    return;
+    return status == PGRES_FATAL_ERROR;
   }
   Entry& entry = entries_[next_++];
-  switch (::PQresultStatus(result)) {
+  switch (status) {
     case PGRES_TUPLES_OK:
       entry.state = Entry::State::succeeded;
       if (entry.queued.request != nullptr) {
@@ -186,8 +193,10 @@ void Batch::on_result(const PGresult* result) {
       }
       break;
     case PGRES_PIPELINE_ABORTED: entry.state = Entry::State::not_run; break;
-    default: on_error(entry, result); break;
+    case PGRES_FATAL_ERROR: on_error(entry, result); break;
+    default: return false;
   }
+  return true;
 }
 
 void Batch::on_error(Entry& entry, const PGresult* result) {

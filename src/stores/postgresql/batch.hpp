@@ -57,9 +57,9 @@ class Batch {
   /// Throws std::bad_alloc.
   [[nodiscard]] bool send(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox);
 
-  enum class Progress { waiting, done, broken };
+  enum class Progress { waiting, done, broken, malformed };
   /// Reads results. done: all outcomes are in the outbox; requests that the server has not run
-  /// because another one failed are in the queue again.
+  /// because another one failed are in the queue again. malformed: the connection cannot go on.
   [[nodiscard]] Progress receive(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox);
 
   /// Completes all as unknown.
@@ -88,7 +88,10 @@ class Batch {
   /// Takes a request, or completes it if nothing is to be executed. False: it does not fit.
   [[nodiscard]] bool take(const QueuedRequest& queued, std::size_t& bytes, stores::Outbox& outbox);
   [[nodiscard]] Call call_of(const QueuedRequest& queued) const;
-  void on_result(const PGresult* result);
+  /// False: no statement of latchkey has such a result.
+  [[nodiscard]] bool on_result(const PGresult* result);
+  /// Whether what the server says agrees with the end of the transaction.
+  [[nodiscard]] bool is_complete() const noexcept;
   void on_error(Entry& entry, const PGresult* result);
   void finish(RequestQueue& queue, stores::Outbox& outbox);
 

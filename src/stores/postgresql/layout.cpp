@@ -9,6 +9,11 @@
 #include "stores/postgresql/shedlock_layout.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
+namespace {
+
+constexpr std::chrono::milliseconds longest_time = std::chrono::hours(24 * 365 * 100);
+
+}  // namespace
 
 std::size_t Call::size() const noexcept {
   // Bind, Describe and Execute with their lengths and names.
@@ -47,9 +52,38 @@ std::string array_literal(std::span<const std::string_view> texts) {
   return literal += '}';
 }
 
+Outcome malformed_outcome() {
+  Outcome outcome;
+  outcome.reason = malformed;
+  return outcome;
+}
+
+Outcome boolean_outcome(std::string_view cell) {
+  if (cell != "t" && cell != "f") return malformed_outcome();
+  Outcome outcome;
+  outcome.kind = cell == "t" ? Outcome::Kind::granted : Outcome::Kind::gone;
+  return outcome;
+}
+
+bool is_copy(const PGresult* result) noexcept {
+  const ExecStatusType status = ::PQresultStatus(result);
+  return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
 std::string milliseconds_text(std::chrono::milliseconds time) {
-  constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365 * 100);
-  return std::to_string(std::min(time, longest).count());
+  return std::to_string(std::min(time, longest_time).count());
+}
+
+std::chrono::milliseconds time_of(std::int64_t milliseconds) noexcept {
+  return std::clamp(std::chrono::milliseconds(milliseconds), -longest_time, longest_time);
+}
+
+std::optional<std::int64_t> exact_number_in(std::string_view text) noexcept {
+  std::int64_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error != std::errc() || end != last) return std::nullopt;
+  return number;
 }
 
 std::int64_t number_in(std::string_view text) noexcept {

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/postgresql/own_administration.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "stores/postgresql/layout.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
@@ -38,6 +41,8 @@ std::size_t append_set(std::string& expression, std::string_view glob, std::size
 
 /// Of the permits of a semaphore.
 constexpr std::size_t most_holders = 1'000;
+/// Sums and differences of such numbers are numbers.
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
 
 LockType type_of(std::string_view mode) noexcept {
   if (mode == "p") return LockType::PERMIT;
@@ -72,28 +77,28 @@ void read_inspect(const Request& request, const PGresult* result) {
   std::int64_t total = 0, taken = 0;
   for (int row = 0; row < ::PQntuples(result); ++row) {
     const std::string_view kind = cell(result, row, 0), id = cell(result, row, 1);
-    const std::int64_t number = number_in(cell(result, row, 3));
+    const std::int64_t number = std::clamp(number_in(cell(result, row, 3)), -most, most);
     if (kind == "q") {
       info.queue.emplace_back(id);
     } else if (kind == "s") {
       info.subscribers = static_cast<std::uint64_t>(number);
     } else if (cell(result, row, 2) == "s") {
       info.type = LockType::PERMIT;
-      total = number_in(cell(result, row, 4));
+      total = std::clamp(number_in(cell(result, row, 4)), std::int64_t{0}, most);
     } else {
       info.locked = true;
       const std::string_view mode = cell(result, row, 2);
       const std::int64_t token = number_in(cell(result, row, 4));
       info.type = type_of(mode);
       if (mode == "p") {
-        taken += token;
+        taken += std::clamp(token, std::int64_t{0}, most - taken);
         if (info.holders.size() == most_holders) continue;
       } else if (token > 0) {
         info.fencing_token = static_cast<std::uint64_t>(token);
       }
       HolderInfo& holder = info.holders.emplace_back();
       holder.id = id;
-      holder.left = std::chrono::milliseconds(number);
+      holder.left = time_of(number);
       holder.announced = cell(result, row, 5);
     }
   }

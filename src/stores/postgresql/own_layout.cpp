@@ -56,8 +56,8 @@ Call acquire_all_call(const Request& request) {
            milliseconds_text(request.lease), std::to_string(request.tokens)}};
 }
 
-/// `g <token>`, `b <ms> <holder>`, acquire_all: `b <ms> <member> <holder>`.
-Outcome acquire_outcome(std::string_view reply, bool has_member) {
+/// `g <token>`, `b <ms> <holder>`, acquire_all, with `members`: `b <ms> <member> <holder>`.
+Outcome acquire_outcome(std::string_view reply, std::size_t members) {
   Outcome outcome;
   const auto next = [&] {
     const std::size_t end = std::min(reply.find(' '), reply.size());
@@ -65,17 +65,35 @@ Outcome acquire_outcome(std::string_view reply, bool has_member) {
     reply.remove_prefix(std::min(end + 1, reply.size()));
     return word;
   };
-  outcome.kind = next() == "g" ? Outcome::Kind::granted : Outcome::Kind::busy;
-  const std::int64_t number = number_in(next());
-  if (outcome.kind == Outcome::Kind::granted) {
-    outcome.token = static_cast<std::uint64_t>(number);
+  const std::string_view word = next();
+  const std::optional<std::int64_t> number = exact_number_in(next());
+  if (!number || (word != "g" && word != "b")) return malformed_outcome();
+  if (word == "g") {
+    if (*number < 0) return malformed_outcome();
+    outcome.kind = Outcome::Kind::granted;
+    outcome.token = static_cast<std::uint64_t>(*number);
     return outcome;
   }
-  outcome.retry_after = std::chrono::milliseconds(number);
-  if (has_member) outcome.busy_member = static_cast<std::uint32_t>(number_in(next()));
+  outcome.kind = Outcome::Kind::busy;
+  outcome.retry_after = time_of(*number);
+  if (members > 0) {
+    const std::optional<std::int64_t> member = exact_number_in(next());
+    if (!member || *member < 0 || *member >= static_cast<std::int64_t>(members))
+      return malformed_outcome();
+    outcome.busy_member = static_cast<std::uint32_t>(*member);
+  }
   outcome.holder = reply;
   if (outcome.holder == semaphore_owner) return refusal(key_is_a_semaphore);
   return outcome;
+}
+
+/// Functions of an older latchkey return fewer columns.
+bool has_shape(const Request& request, const PGresult* result) {
+  const int columns = ::PQnfields(result);
+  const bool awaited = request.part != nullptr && request.part->awaited;
+  if (request.verb == Verb::inspect) return columns >= 5;
+  if (request.verb == Verb::list) return columns >= (awaited ? 2 : 1);
+  return ::PQntuples(result) == 1 && columns >= 1;
 }
 
 }  // namespace
@@ -214,14 +232,16 @@ Outcome OwnLayout::outcome(const Request& request, const PGresult* result) const
   using Kind = Outcome::Kind;
   const std::string_view reply = cell(result, 0, 0);
   Outcome outcome;
+  if (!has_shape(request, result)) return malformed_outcome();
   if (calls_permits(request)) return permits_outcome(request, reply);
   switch (request.verb) {
-    case Verb::acquire: return acquire_outcome(reply, false);
-    case Verb::acquire_all: return acquire_outcome(reply, true);
+    case Verb::acquire: return acquire_outcome(reply, 0);
+    case Verb::acquire_all: return acquire_outcome(reply, request.members.size());
     case Verb::release: {
-      const std::int64_t notified = number_in(reply);
-      outcome.kind = notified >= 0 ? Kind::granted : Kind::gone;
-      if (notified > 0) outcome.notified = static_cast<std::uint64_t>(notified);
+      const std::optional<std::int64_t> notified = exact_number_in(reply);
+      if (!notified) return malformed_outcome();
+      outcome.kind = *notified >= 0 ? Kind::granted : Kind::gone;
+      if (*notified > 0) outcome.notified = static_cast<std::uint64_t>(*notified);
       return outcome;
     }
     case Verb::subscribe:
@@ -232,7 +252,7 @@ Outcome OwnLayout::outcome(const Request& request, const PGresult* result) const
       check_kind(request, outcome);
       return outcome;
     case Verb::list: read_list(request, result); break;
-    default: outcome.kind = reply == "t" ? Kind::granted : Kind::gone; return outcome;
+    default: return boolean_outcome(reply);
   }
   outcome.kind = Kind::granted;
   return outcome;

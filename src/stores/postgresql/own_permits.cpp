@@ -3,6 +3,7 @@
 #include "stores/postgresql/own_permits.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@ namespace {
 
 using Kind = Outcome::Kind;
 
+constexpr std::int64_t most_permits = std::numeric_limits<std::uint32_t>::max();
+
 /// `o`: the reply of the statements that stand for missing functions.
 Outcome lacks_functions() {
   return refusal(
@@ -22,20 +25,24 @@ Outcome lacks_functions() {
 }
 
 Outcome acquire_outcome(const Request& request, std::string_view reply) {
-  const std::int64_t number = number_in(reply.substr(std::min<std::size_t>(2, reply.size())));
+  if (reply == "l") return refusal(key_is_a_lock);
+  if (reply == "o") return lacks_functions();
+  const std::string_view rest = reply.substr(std::min<std::size_t>(2, reply.size()));
+  const std::optional<std::int64_t> number =
+      exact_number_in(rest.substr(0, std::min(rest.find(' '), rest.size())));
+  if (!number || *number < 0 || reply[1] != ' ') return malformed_outcome();
   Outcome outcome;
-  switch (reply.empty() ? 'o' : reply.front()) {
+  switch (reply.front()) {
     case 'g':
       outcome.kind = Kind::granted;
-      outcome.permits_left = static_cast<std::uint32_t>(number);
+      outcome.permits_left = static_cast<std::uint32_t>(std::min(*number, most_permits));
       return outcome;
     case 'b':
       outcome.kind = Kind::busy;
-      outcome.retry_after = std::chrono::milliseconds(number);
+      outcome.retry_after = time_of(*number);
       return outcome;
-    case 'f': return refusal(too_few_permits(request, number));
-    case 'l': return refusal(key_is_a_lock);
-    default: return lacks_functions();
+    case 'f': return refusal(too_few_permits(request, *number));
+    default: return malformed_outcome();
   }
 }
 
@@ -79,9 +86,11 @@ Outcome permits_outcome(const Request& request, std::string_view reply) {
   Outcome outcome;
   outcome.kind = Kind::granted;
   if (request.verb == Verb::leave) {
-    if (number_in(reply) < 0) outcome.kind = Kind::gone;
+    const std::optional<std::int64_t> notified = exact_number_in(reply);
+    if (!notified) return malformed_outcome();
+    if (*notified < 0) outcome.kind = Kind::gone;
   } else if (request.verb == Verb::downgrade) {
-    if (reply != "t") outcome.kind = Kind::gone;
+    return boolean_outcome(reply);
   } else if (request.verb == Verb::resize ? reply != "t" : reply.empty()) {
     return refusal(key_is_a_lock);
   } else if (reply == "f") {

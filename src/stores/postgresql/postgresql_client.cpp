@@ -147,6 +147,8 @@ void PostgresqlClient::exchange(Clock::time_point now) {
       batch_ends_at_ = Clock::never();
       pacing_.ended(size, queue_.size(), batch_sent_, now, batch_.is_durable());
     }
+    if (progress == Batch::Progress::malformed)
+      return go_down({false, std::string(malformed)}, now);
     good = progress != Batch::Progress::broken;
     if (progress == Batch::Progress::done || batch_.results() != results) session_.result_ended();
   }

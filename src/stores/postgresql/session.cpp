@@ -210,6 +210,7 @@ ResultHandle Session::result() {
     ResultHandle next(::PQgetResult(connection_.get()));
     result_ended();
     if (!next) return std::move(collected_);
+    if (is_copy(next.get())) return next;
     const bool failed = collected_ && ::PQresultStatus(collected_.get()) == PGRES_FATAL_ERROR;
     if (!failed) collected_ = std::move(next);
   }

@@ -136,11 +136,15 @@ std::optional<ConnectionFailure> Session::restore() {
 }
 
 std::optional<ConnectionFailure> Session::read_restored() {
+  int nothing = 0;  // one null result ends each statement
   while (::PQisBusy(connection_.get()) == 0) {
     const ResultHandle next(::PQgetResult(connection_.get()));
     result_ended();
+    if (!next && ++nothing > 2) return ConnectionFailure{false, std::string(malformed)};
     if (!next) continue;
+    nothing = 0;
     const ExecStatusType status = ::PQresultStatus(next.get());
+    if (is_copy(next.get())) return ConnectionFailure{false, std::string(malformed)};
     if (status == PGRES_FATAL_ERROR) {
       return ConnectionFailure{sql_state(next.get()) == "42501", error_text(next.get())};
     }

@@ -157,20 +157,21 @@ Call ShedlockLayout::call(const Request& request, std::string_view /*channel*/) 
 }
 
 Outcome ShedlockLayout::outcome(const Request& request, const PGresult* result) const {
+  const bool acquires = request.verb == Verb::acquire;
+  const int rows = ::PQntuples(result), columns = ::PQnfields(result);
+  if (rows > 1 || (acquires ? rows != 1 || columns != 3 : columns == 0)) return malformed_outcome();
   Outcome outcome;
-  if (request.verb != Verb::acquire) {
-    outcome.kind = ::PQntuples(result) > 0 ? Outcome::Kind::granted : Outcome::Kind::gone;
+  if (!acquires) {
+    outcome.kind = rows > 0 ? Outcome::Kind::granted : Outcome::Kind::gone;
     return outcome;
   }
-  if (cell(result, 0, 0) == "t") {
-    outcome.kind = Outcome::Kind::granted;
-    return outcome;
-  }
+  outcome = boolean_outcome(cell(result, 0, 0));
+  if (outcome.kind != Outcome::Kind::gone) return outcome;
   outcome.kind = Outcome::Kind::busy;
   outcome.holder = cell(result, 0, 1);
   outcome.holder_is_foreign = !HoldId::parse(outcome.holder);
   const std::int64_t left = number_in(cell(result, 0, 2));
-  if (left > 0) outcome.retry_after = std::chrono::milliseconds(left);
+  if (left > 0) outcome.retry_after = time_of(left);
   return outcome;
 }
 

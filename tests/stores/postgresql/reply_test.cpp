@@ -1,0 +1,139 @@
+// Replies that are not what was asked for: an unknown outcome, and the process goes on.
+// SPDX-License-Identifier: BSL-1.0
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <latchkey/error.hpp>
+#include <latchkey/testing/contract/probe.hpp>
+
+#include "fake_server.hpp"
+#include "shared_server.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace postgresql_wire;
+using testing::Probe;
+
+/// A server that answers the start of a session as PostgreSQL does.
+class PostgresqlReply : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::optional<std::string> answer(const FakePostgresqlServer::Asked& asked) const {
+    const auto asks = [&](std::string_view part) {
+      return asked.sql.find(part) != std::string::npos;
+    };
+    const auto all_of = [](const Table& table) { return described(table) + executed(table); };
+    if (asked.kind == 'Q') {
+      if (asks("pg_is_in_recovery")) return all_of({4, {{"77", "f", "1.5", "off"}}}) + ready();
+      if (asks("pg_terminate_backend")) return all_of({3, {{"77", "0", ""}}}) + ready();
+      return all_of(asks("latchkey.version()") ? Table{4, {{"1", "t", "t", "t"}}}
+                                               : Table{4, {{"t", "0", std::nullopt, "t"}}}) +
+             ready();
+    }
+    if (asked.kind == 'S') return ready();
+    const bool lies = asks(lie_about_);
+    if (asked.kind == 'E' && lies && !instead_.empty()) return instead_;
+    const Table table = asks("LISTEN")      ? Table{}
+                        : lies              ? lie_
+                        : asks("upkeep")    ? Table{2, {{"0", ""}}}
+                        : asks("RETURNING") ? Table{1, {{"1"}}}
+                                            : Table{1, {{"t"}}};
+    return asked.kind == 'D' ? described(table) : executed(table);
+  }
+  Outcome acquire(Table lie, LockType type = LockType::FENCED, const std::string& options = {}) {
+    lie_ = std::move(lie);
+    std::jthread server([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) static_cast<void>(server_.work(10));
+    });
+    Probe probe(connect_backend(server_.uri(options), options_), options_);
+    return probe.acquire("k", type, probe.fresh_id(), 1s);
+  }
+
+  std::string lie_about_ = "acquire";
+  Table lie_;
+  std::string instead_;  ///< of the execution of what the server lies about
+  const Options options_{.command_timeout = 5s};
+  FakePostgresqlServer server_{
+      [this](const FakePostgresqlServer::Asked& asked) { return answer(asked); }};
+};
+
+void expect_malformed(const Outcome& outcome) {
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_FALSE(outcome.never_ran);
+  EXPECT_EQ(outcome.token, 0U);
+  EXPECT_NE(outcome.reason.find("not what was asked for"), std::string::npos) << outcome.reason;
+}
+
+TEST_F(PostgresqlReply, WhatTheFunctionsReturnIsRead) {
+  EXPECT_EQ(acquire({1, {{"g 7"}}}).token, 7U);
+  const Outcome busy = acquire({1, {{"b 500 1:2"}}});
+  EXPECT_EQ(busy.kind, Outcome::Kind::busy);
+  EXPECT_EQ(busy.holder, "1:2");
+}
+
+TEST_F(PostgresqlReply, RowsOfAnotherShapeAreAnUnknownOutcome) {
+  expect_malformed(acquire({0, {}}));
+  expect_malformed(acquire({1, {}}));
+  expect_malformed(acquire({1, {{"g 1"}, {"g 2"}}}));
+  expect_malformed(acquire({1, {{std::nullopt}}}));
+}
+
+TEST_F(PostgresqlReply, CellsThatAreNoReplyAreAnUnknownOutcome) {
+  for (const std::string cell : {"", "g", "g x", "g -1", "g 1x", "g 9223372036854775808", "x 1",
+                                 "b", "b x", "t", "granted 1"}) {
+    SCOPED_TRACE(cell);
+    expect_malformed(acquire({1, {{cell}}}));
+  }
+}
+
+TEST_F(PostgresqlReply, PermitsAreReadAsStrictly) {
+  for (const std::string cell : {"", "g", "g x", "g -1", "b x", "f", "x 1", "gx1"}) {
+    SCOPED_TRACE(cell);
+    expect_malformed(acquire({1, {{cell}}}, LockType::PERMIT));
+  }
+}
+
+TEST_F(PostgresqlReply, ATimeBeyondTheClockIsATime) {
+  const Outcome outcome = acquire({1, {{"b 9223372036854775807 x"}}});
+  ASSERT_TRUE(outcome.retry_after);
+  EXPECT_LE(*outcome.retry_after, 24h * 365 * 100);
+}
+
+TEST_F(PostgresqlReply, ShedLocksTableIsReadAsStrictly) {
+  lie_about_ = "EXISTS";
+  const auto ask = [&](Table lie) {
+    return acquire(std::move(lie), LockType::REENTRANT, "&schema=shedlock");
+  };
+  EXPECT_EQ(ask({3, {{"t", "x", "5"}}}).kind, Outcome::Kind::granted);
+  EXPECT_EQ(ask({3, {{"f", "x", "9223372036854775807"}}}).kind, Outcome::Kind::busy);
+  expect_malformed(ask({3, {{std::nullopt, "x", "5"}}}));
+  expect_malformed(ask({3, {}}));
+  expect_malformed(ask({1, {{"t"}}}));
+}
+
+// libpq returns such a result again and again, and the thread that read it never ended.
+TEST_F(PostgresqlReply, AnOfferOfRowsInBulkEndsTheConnection) {
+  for (const char kind : {'G', 'H', 'W'}) {
+    SCOPED_TRACE(kind);
+    instead_ = message(kind, number(0, 3));
+    expect_malformed(acquire({1, {{"g 1"}}}));
+  }
+}
+
+// The outcomes of the others were taken for those of requests that had not run.
+TEST_F(PostgresqlReply, AnEndOfTheBatchBeforeItsResultsIsNoOutcome) {
+  instead_ = ready();
+  const Outcome outcome = acquire({1, {{"g 1"}}});
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_FALSE(outcome.reason.empty());
+}
+
+}  // namespace
+}  // namespace latchkey::tests
