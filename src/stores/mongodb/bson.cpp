@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mongodb/bson.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 namespace latchkey::inline v1::detail::mongodb {
@@ -84,6 +85,16 @@ void Bson::append_flag(std::string_view name, bool value) {
 Bson absent() { return doc("$exists", false); }
 Bson present() { return doc("$exists", true); }
 
+bool has(const bson_t& document, const char* path) {
+  bson_iter_t found;
+  return find_value(document, path, found);
+}
+
+bool is_null(const bson_t& document, const char* path) {
+  bson_iter_t found;
+  return find_value(document, path, found) && BSON_ITER_HOLDS_NULL(&found);
+}
+
 std::optional<std::string> text_at(const bson_t& document, const char* path) {
   bson_iter_t found;
   if (!find_value(document, path, found) || !BSON_ITER_HOLDS_UTF8(&found)) return std::nullopt;
@@ -95,13 +106,19 @@ std::optional<std::string> text_at(const bson_t& document, const char* path) {
 std::optional<std::int64_t> integer_at(const bson_t& document, const char* path) {
   bson_iter_t found;
   if (!find_value(document, path, found) || !BSON_ITER_HOLDS_NUMBER(&found)) return std::nullopt;
-  return ::bson_iter_as_int64(&found);
+  if (!BSON_ITER_HOLDS_DOUBLE(&found)) return ::bson_iter_as_int64(&found);
+  const double number = ::bson_iter_double(&found);
+  constexpr double exact = 9'007'199'254'740'992;  // beyond it a double skips integers
+  if (!(number >= -exact && number <= exact) || number != std::trunc(number)) return std::nullopt;
+  return static_cast<std::int64_t>(number);
 }
 
 std::optional<Date> date_at(const bson_t& document, const char* path) {
   bson_iter_t found;
   if (!find_value(document, path, found) || !BSON_ITER_HOLDS_DATE_TIME(&found)) return std::nullopt;
-  return Date{::bson_iter_date_time(&found)};
+  const std::int64_t time = ::bson_iter_date_time(&found);
+  if (time < -Date::latest || time > Date::latest) return std::nullopt;
+  return Date{time};
 }
 
 std::optional<bool> flag_at(const bson_t& document, const char* path) {
@@ -124,7 +141,8 @@ std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char
   bson_iter_t each;
   if (!::bson_iter_init(&each, &array.get())) return documents;
   while (::bson_iter_next(&each)) {
-    if (BSON_ITER_HOLDS_DOCUMENT(&each)) documents.push_back(embedded(each));
+    if (!BSON_ITER_HOLDS_DOCUMENT(&each)) return std::nullopt;
+    documents.push_back(embedded(each));
   }
   return documents;
 }

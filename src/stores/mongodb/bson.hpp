@@ -14,8 +14,11 @@
 
 namespace latchkey::inline v1::detail::mongodb {
 
-/// Milliseconds since 1970 by the server's clock: a BSON date.
+/// Milliseconds since 1970 by the server's clock: a BSON date. What is read from a reply is within
+/// `latest` of 1970, and so is every lease, so sums and differences of them are times, too.
 struct Date {
+  static constexpr std::int64_t latest = 8'640'000'000'000'000;  ///< JavaScript's last one
+
   std::int64_t milliseconds = 0;
 
   friend constexpr auto operator<=>(Date, Date) noexcept = default;
@@ -85,13 +88,16 @@ template <class... Fields>
 /// {$exists: true}
 [[nodiscard]] Bson present();
 
-/// Reads one field. Empty: there is none of this type. A path has dots.
+[[nodiscard]] bool has(const bson_t& document, const char* path);
+[[nodiscard]] bool is_null(const bson_t& document, const char* path);
+/// Reads one field. Empty: there is none of this type. A path has dots. A number may have a
+/// fraction of zero; a date is one that a clock may show.
 [[nodiscard]] std::optional<std::string> text_at(const bson_t& document, const char* path);
 [[nodiscard]] std::optional<std::int64_t> integer_at(const bson_t& document, const char* path);
 [[nodiscard]] std::optional<Date> date_at(const bson_t& document, const char* path);
 [[nodiscard]] std::optional<bool> flag_at(const bson_t& document, const char* path);
 [[nodiscard]] std::optional<Bson> document_at(const bson_t& document, const char* path);
-/// The documents of an array. Empty: there is no array.
+/// The documents of an array. Empty: there is no array, or something else is in it.
 [[nodiscard]] std::optional<std::vector<Bson>> documents_at(const bson_t& document,
                                                             const char* path);
 /// The bytes of `_id`: a key. Empty: it is of another type.

@@ -11,6 +11,15 @@
 namespace latchkey::inline v1::detail::mongodb {
 namespace {
 
+/// As every server has it; libmongoc takes what the server says.
+constexpr std::int64_t longest_message = 48'000'000;
+/// The documents of one listing.
+constexpr std::size_t longest_listing = std::size_t{64} << 20;
+
+NoAnswer malformed() {
+  return {"the reply is not what was asked for; a proxy may have answered", true};
+}
+
 constexpr std::uint32_t duplicate_key = MONGOC_ERROR_DUPLICATE_KEY;
 
 /// The reply of a command that was executed may still report that its write failed.
@@ -58,30 +67,40 @@ Bson Commands::run(const char* name, const char* database, const Bson& command, 
 
 Date Commands::now() {
   const Bson reply = run("hello", "admin", doc("hello", 1), false);
-  if (const auto time = date_at(reply.get(), "localTime")) return *time;
-  throw Rejected("the server's reply to hello has no localTime");
+  if (const auto time = date_at(reply.get(), "localTime"); time && *time >= Date{}) return *time;
+  throw Rejected("the server's reply to hello has no localTime that a clock may show");
 }
 
 std::optional<Bson> Commands::find(const Bson& filter) {
   const Bson command =
       doc("find", settings().collection, "filter", filter, "limit", 1, "singleBatch", true);
   const Bson reply = run("find", settings().database.c_str(), command, false);
-  return document_at(reply.get(), "cursor.firstBatch.0");
+  auto found = documents_at(reply.get(), "cursor.firstBatch");
+  if (!found || found->size() > 1) throw malformed();
+  if (found->empty()) return std::nullopt;
+  return std::move(found->front());
 }
 
 std::vector<Bson> Commands::find_all(const Bson& filter, std::int64_t most) {
   const char* const database = settings().database.c_str();
   const Bson command = doc("find", settings().collection, "filter", filter, "limit", most);
   Bson reply = run("find", database, command, false);
-  std::vector<Bson> all =
-      documents_at(reply.get(), "cursor.firstBatch").value_or(std::vector<Bson>{});
-  for (;;) {
-    const std::int64_t cursor = integer_at(reply.get(), "cursor.id").value_or(0);
-    if (cursor == 0) return all;
-    reply = run("getMore", database, doc("getMore", cursor, "collection", settings().collection),
+  std::vector<Bson> all;
+  std::size_t bytes = 0;
+  for (const char* batch = "cursor.firstBatch";; batch = "cursor.nextBatch") {
+    auto more = documents_at(reply.get(), batch);
+    const auto cursor = integer_at(reply.get(), "cursor.id");
+    if (!more || !cursor) throw malformed();
+    const bool is_empty = more->empty();
+    for (Bson& each : *more) {
+      bytes += each.get().len;
+      all.push_back(std::move(each));
+    }
+    if (bytes > longest_listing) throw Rejected("the listing is longer than 64 MiB");
+    if (*cursor == 0) return all;
+    if (is_empty) throw malformed();  // a cursor that has more returns more
+    reply = run("getMore", database, doc("getMore", *cursor, "collection", settings().collection),
                 false);
-    auto more = documents_at(reply.get(), "cursor.nextBatch").value_or(std::vector<Bson>{});
-    for (Bson& each : more) all.push_back(std::move(each));
   }
 }
 
@@ -92,7 +111,9 @@ Modified Commands::send_modify(const Bson& filter, const Bson& update, bool inse
   Modified result;
   const Bson reply = run("findAndModify", settings().database.c_str(), command, true,
                          inserts ? &result.duplicate : nullptr);
-  if (!result.duplicate) result.after = document_at(reply.get(), "value");
+  if (result.duplicate) return result;
+  result.after = document_at(reply.get(), "value");
+  if (!result.after && !is_null(reply.get(), "value")) throw malformed();
   return result;
 }
 
@@ -108,7 +129,9 @@ bool Commands::remove(const Bson& filter) {
   const Bson command = doc("delete", settings().collection, "deletes",
                            std::vector<Bson>{doc("q", filter, "limit", 1)});
   const Bson reply = run("delete", settings().database.c_str(), command, true);
-  return integer_at(reply.get(), "n").value_or(0) > 0;
+  const auto deleted = integer_at(reply.get(), "n");
+  if (!deleted || *deleted < 0 || *deleted > 1) throw malformed();
+  return *deleted == 1;
 }
 
 void Commands::check_server() {
@@ -120,6 +143,9 @@ void Commands::check_server() {
   }
   if (!flag_at(reply.get(), "isWritablePrimary").value_or(false)) {
     throw NoAnswer("the server is not a primary; name all members of the replica set", false);
+  }
+  if (integer_at(reply.get(), "maxMessageSizeBytes").value_or(0) > longest_message) {
+    throw Rejected("the server announces messages of more than 48000000 bytes");
   }
   // Permissions, by commands that match nothing: keys are never empty.
   const Bson nothing = doc("_id", "");

@@ -2,26 +2,55 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mongodb/lock_document.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace latchkey::inline v1::detail::mongodb {
+namespace {
+
+/// A block of tokens follows it.
+constexpr std::int64_t last_fence = std::numeric_limits<std::int64_t>::max() -
+                                    std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+
+/// A number from 0 to `last`.
+std::optional<std::int64_t> within(std::optional<std::int64_t> number, std::int64_t last) {
+  return number && *number >= 0 && *number <= last ? number : std::nullopt;
+}
+
+}  // namespace
 
 LockDocument::LockDocument(Bson document) : source(std::move(document)) {
   const bson_t& fields = source.get();
-  if (auto owner = text_at(fields, "owner")) {
-    holder =
-        Holder{std::move(*owner), text_at(fields, "type").value_or(""),
-               date_at(fields, "since").value_or(Date{}), integer_at(fields, "lease").value_or(0)};
+  // What is read, or what stands for a field that is missing or cannot be read.
+  const auto take = [&](const auto& value, const char* name, bool needed, auto otherwise) {
+    if (!value && (needed || has(fields, name)) && wrong_field.empty()) wrong_field = name;
+    return value.value_or(otherwise);
+  };
+  const bool is_held = has(fields, "owner");
+  auto owner = take(text_at(fields, "owner"), "owner", false, std::string());
+  if (is_held) {
+    const Date since = take(date_at(fields, "since"), "since", true, Date{});
+    const std::int64_t lease =
+        take(within(integer_at(fields, "lease"), Date::latest), "lease", true, std::int64_t{0});
+    holder = Holder{std::move(owner), text_at(fields, "type").value_or(""), since, lease};
   }
-  if (const auto entries = documents_at(fields, "readers")) {
+  if (has(fields, "readers")) {
     readers.emplace();
-    for (const Bson& entry : *entries) {
-      readers->push_back({text_at(entry.get(), "owner").value_or(""),
-                          date_at(entry.get(), "ends").value_or(Date{})});
+    for (const Bson& entry :
+         take(documents_at(fields, "readers"), "readers", true, std::vector<Bson>{})) {
+      auto reader = text_at(entry.get(), "owner");
+      const auto ends = date_at(entry.get(), "ends");
+      if (reader && ends) {
+        readers->push_back({std::move(*reader), *ends});
+      } else if (wrong_field.empty()) {
+        wrong_field = "readers";
+      }
     }
   }
-  fence = integer_at(fields, "fence");
+  fence = within(integer_at(fields, "fence"), last_fence);
+  static_cast<void>(take(fence, "fence", false, std::int64_t{0}));
   writer = date_at(fields, "writer");
+  static_cast<void>(take(writer, "writer", false, Date{}));
 }
 
 const Reader* LockDocument::find_reader(std::string_view owner) const {
@@ -32,6 +61,7 @@ const Reader* LockDocument::find_reader(std::string_view owner) const {
 }
 
 bool LockDocument::held(Date now) const {
+  if (!wrong_field.empty()) return true;
   return (holder || (readers && !readers->empty())) && !ended(ends(), now);
 }
 

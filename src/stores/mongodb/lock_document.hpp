@@ -42,6 +42,10 @@ struct Reader {
 struct LockDocument {
   explicit LockDocument(Bson document);
 
+  /// The first field that latchkey has not written so, and that says nothing therefore. The key is
+  /// then neither held nor free. Empty: there is none.
+  std::string_view wrong_field{};
+
   std::optional<Holder> holder;
   std::optional<std::vector<Reader>> readers;
   std::optional<std::int64_t> fence;
@@ -49,7 +53,7 @@ struct LockDocument {
   Bson source;
 
   [[nodiscard]] const Reader* find_reader(std::string_view owner) const;
-  /// Whether somebody holds at `now`.
+  /// Whether somebody holds at `now`, or may hold: a field is wrong.
   [[nodiscard]] bool held(Date now) const;
   /// When the last hold ends.
   [[nodiscard]] Date ends() const;

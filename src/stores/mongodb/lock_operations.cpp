@@ -27,9 +27,19 @@ Bson without_holds() {
 
 }  // namespace
 
-std::optional<LockDocument> LockOperation::read() {
-  if (auto found = commands_.find(doc("_id", key_))) return LockDocument(std::move(*found));
-  return std::nullopt;
+std::optional<LockDocument> LockOperation::read() { return read(doc("_id", key_)); }
+
+std::optional<LockDocument> LockOperation::read_own() {
+  return read(doc("_id", key_, "owner", owner_));
+}
+
+std::optional<LockDocument> LockOperation::read(const Bson& filter) {
+  auto found = commands_.find(filter);
+  if (!found) return std::nullopt;
+  LockDocument document(std::move(*found));
+  if (document.wrong_field.empty()) return document;
+  throw Rejected("the key's document has no '" + std::string(document.wrong_field) +
+                 "' that latchkey has written; delete it once nobody holds the lock");
 }
 
 Bson LockOperation::free_key() const {
@@ -107,9 +117,9 @@ Answer LockOperation::busy(const LockDocument& document, Date now) {
 
 Answer LockOperation::renew() {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto found = commands_.find(doc("_id", key_, "owner", owner_));
+    const auto found = read_own();
     if (!found) return {};
-    const LockDocument document(*found);
+    const LockDocument& document = *found;
     const Date now = commands_.now();
     if (ended(document.ends(), now)) return {};
     if (document.ends() > in(now, request_.lease)) return {.kind = Kind::granted};
@@ -122,8 +132,8 @@ Answer LockOperation::renew() {
 }
 
 Answer LockOperation::verify() {
-  const auto found = commands_.find(doc("_id", key_, "owner", owner_));
-  if (!found || ended(LockDocument(*found).ends(), commands_.now())) return {};
+  const auto found = read_own();
+  if (!found || ended(found->ends(), commands_.now())) return {};
   return {.kind = Kind::granted};
 }
 
@@ -142,9 +152,9 @@ Answer LockOperation::release() {
 
 Answer LockOperation::downgrade() {
   for (int round = 0; round < most_rounds; ++round) {
-    const auto found = commands_.find(doc("_id", key_, "owner", owner_));
+    const auto found = read_own();
     if (!found) return {};
-    const LockDocument document(*found);
+    const LockDocument& document = *found;
     const Date now = commands_.now();
     if (ended(document.ends(), now)) return {};
     const Reader reader{owner_, std::max(document.ends(), in(now, request_.lease))};
@@ -180,7 +190,7 @@ void remove_ended_holds(Commands& commands) {
   for (const Bson& each : commands.find_all(granted_before, most)) {
     const LockDocument document(each);
     const auto key = key_of(each.get());
-    if (!key || document.held(now)) continue;
+    if (!key || document.held(now)) continue;  // what latchkey cannot read stays
     Request request;
     request.key = *key;
     LockOperation(commands, request).remove_ended(document);

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/backend.hpp>
-
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include <latchkey/backend.hpp>
 
 #include "stores/mongodb/commands.hpp"
 #include "stores/mongodb/lock_document.hpp"
@@ -51,7 +52,11 @@ class LockOperation {
   [[nodiscard]] Answer release_read();
 
  private:
+  /// The key's document; of the second one, if `request` holds the key. These throw Rejected if
+  /// latchkey has not written a field so.
   [[nodiscard]] std::optional<LockDocument> read();
+  [[nodiscard]] std::optional<LockDocument> read_own();
+  [[nodiscard]] std::optional<LockDocument> read(const Bson& filter);
   [[nodiscard]] Bson free_key() const;
   [[nodiscard]] Bson grant_fields() const;
   /// An update that makes `id` the holder.
@@ -61,9 +66,12 @@ class LockOperation {
   [[nodiscard]] Answer busy(const LockDocument& document, Date now);
   [[nodiscard]] bool fenced() const noexcept { return request_.type == LockType::FENCED; }
   [[nodiscard]] Answer granted(const Bson& after) const;
-  [[nodiscard]] std::int64_t lease() const noexcept { return request_.lease.count(); }
+  [[nodiscard]] std::int64_t lease() const noexcept {
+    return std::min<std::int64_t>(request_.lease.count(), Date::latest);
+  }
   [[nodiscard]] Date in(Date now, std::chrono::milliseconds time) const noexcept {
-    return {now.milliseconds + time.count()};
+    return {std::min(now.milliseconds + std::min<std::int64_t>(time.count(), Date::latest),
+                     Date::latest)};
   }
   /// Deletes a document that nobody holds any more, or what it says of holds if it has a fence.
   bool remove_holds(const Bson& filter);

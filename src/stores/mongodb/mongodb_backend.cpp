@@ -21,7 +21,7 @@ HolderInfo holder_info(const std::string& owner, Date ends, Date now) {
 void fill_in(LockInfo& info, const LockDocument& document, Date now) {
   if (document.fence) info.fencing_token = static_cast<std::uint64_t>(*document.fence);
   info.locked = document.held(now);
-  if (!info.locked) return;
+  if (!info.locked || !document.wrong_field.empty()) return;
   if (document.holder) {
     info.type =
         document.holder->type == to_string(LockType::WRITE) ? LockType::WRITE : LockType::REENTRANT;

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mongodb/shedlock_backend.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "core/text/glob.hpp"
+#include "stores/mongodb/failure.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
 
@@ -13,7 +15,10 @@ using Kind = Outcome::Kind;
 
 namespace {
 
-Date in(Date now, std::chrono::milliseconds time) { return {now.milliseconds + time.count()}; }
+Date in(Date now, std::chrono::milliseconds time) {
+  return {std::min(now.milliseconds + std::min<std::int64_t>(time.count(), Date::latest),
+                   Date::latest)};
+}
 
 Bson later_than(Date now) { return doc("$gt", now); }
 
@@ -27,7 +32,11 @@ Answer answer_if(bool held) { return {.kind = held ? Kind::granted : Kind::gone}
 Answer busy(const Bson& document, Date now) {
   Answer answer{.kind = Kind::busy};
   answer.holder = text_at(document.get(), "lockedBy").value_or("");
-  const Date until = date_at(document.get(), "lockUntil").value_or(now);
+  const auto end = date_at(document.get(), "lockUntil");
+  if (!end)
+    throw Rejected(
+        "the key's document has no date lockUntil; delete it once nobody holds the lock");
+  const Date until = *end;
   answer.retry_after =
       std::chrono::milliseconds(std::max<std::int64_t>(until.milliseconds - now.milliseconds, 1));
   return answer;

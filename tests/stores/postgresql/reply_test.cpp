@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <latchkey/error.hpp>
 #include <latchkey/testing/contract/probe.hpp>
@@ -133,6 +134,23 @@ TEST_F(PostgresqlReply, AnEndOfTheBatchBeforeItsResultsIsNoOutcome) {
   const Outcome outcome = acquire({1, {{"g 1"}}});
   EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
   EXPECT_FALSE(outcome.reason.empty());
+}
+
+TEST_F(PostgresqlReply, AReplyOfMoreThan64MebibytesEndsTheConnection) {
+  const PostgresqlServer real;
+  real.sql()(
+      "CREATE OR REPLACE FUNCTION latchkey.list(pattern text) RETURNS TABLE (its_name text, "
+      "waiters bigint) LANGUAGE sql AS $$SELECT repeat('x', 1000000), 1::bigint FROM "
+      "generate_series(1, 80)$$");
+  const Options options{.command_timeout = 20s};
+  Probe probe(connect_backend(real.uri(), options), options);
+  ListPart part;
+  std::vector<std::string> names;
+  const Outcome outcome = probe.list("*", part, names);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_NE(outcome.reason.find("longer than 64 MiB"), std::string::npos) << outcome.reason;
+  EXPECT_EQ(probe.acquire("k", LockType::REENTRANT, probe.fresh_id(), 1s).kind,
+            Outcome::Kind::granted);
 }
 
 }  // namespace
