@@ -193,8 +193,10 @@ detail::PolicyAt<detail::LiteralAt<PolicyName, Where>> locked_by(Where = {}) noe
 
 /// The terms that follow the key in LOCKED, in this order: a LockType (default REENTRANT), a wait
 /// (3 s), a lease (30 s). A term can be given only if all before it are given.
-template <class... Terms>
-LockOptions<> terms(const Terms&... said) {
+/// `is_lock`: the type is known to be that of a lock, so `.permits` does not compile.
+template <bool is_lock = false, class... Terms>
+LockOptions<std::conditional_t<is_lock, detail::PlainLock, detail::Plain>> terms(
+    const Terms&... said) {
   if constexpr (detail::check_terms<Terms...>()) {
     return {.terms = detail::make_terms(said...)};
   } else {

@@ -35,11 +35,12 @@
           ::latchkey::detail::is_key(LATCHKEY_key)>{},                                             \
       LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)}
 
-/// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked. In two lines, because GCC 16
+/// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked. In some lines, because GCC 16
 /// shows all lines of an expression that an error is about.
 #define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
   (  /* inside a function: LOCKED(key) AROUND(arguments) { body } */                               \
-  LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key)) * ::latchkey::terms(__VA_ARGS__)
+  LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key)) *                                                          \
+      ::latchkey::terms<::latchkey::detail::names_lock(#__VA_ARGS__)>(__VA_ARGS__)
 
 /// LOCKED_BY("money"): see latchkey::locked_by.
 #define LATCHKEY_LOCKED_BY(...)                                                     \

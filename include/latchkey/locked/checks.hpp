@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 #include <latchkey/lease.hpp>
@@ -149,6 +151,22 @@ consteval bool check_terms() {
   }
   return sizeof...(Rest) == 0 && std::is_same_v<Type, LockType> &&
          std::is_convertible_v<const Wanted&, Wait> && std::is_convertible_v<const Granted&, Lease>;
+}
+
+/// Whether the words after the key in LOCKED begin with the name of a lock's type.
+consteval bool names_lock(std::string_view words) {
+  std::string_view type = words.substr(0, words.find(','));
+  if (type.find('?') != type.npos) return false;
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  const std::size_t scope = type.rfind("::");
+  if (scope != type.npos) {
+    if (!type.substr(0, scope).ends_with("LockType")) return false;
+    type.remove_prefix(scope + 2);
+  }
+  for (const std::string_view lock : {"REENTRANT", "FAIR", "READ", "WRITE", "FENCED"}) {
+    if (type == lock) return true;
+  }
+  return false;
 }
 
 inline LockTerms make_terms() { return {}; }

@@ -180,9 +180,12 @@ struct [[nodiscard]] LockOptions {
 
   /// The key is a semaphore of `total` permits (Locks::semaphore), of which each call takes
   /// `taken`, instead of a lock. A nested call takes permits of its own. Throws
-  /// std::invalid_argument if `taken` is below 1 or above `total`, and after a lock type other than
-  /// the default.
+  /// std::invalid_argument if `taken` is below 1 or above `total`, and after the type of a lock
+  /// that is a variable; a type that LOCKED names does not compile.
   LockOptions&& permits(int total, int taken = 1) && {
+    static_assert(!std::is_same_v<Type<Setting::permits>, detail::IsLock>,
+                  "latchkey: .permits(n) makes the key a semaphore, and the type in LOCKED is that "
+                  "of a lock: write LockType::PERMIT, or no type");
     detail::set_permits(terms, total, taken);
     return std::move(*this);
   }

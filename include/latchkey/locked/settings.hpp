@@ -20,7 +20,7 @@ class Locks;
 
 namespace detail {
 
-/// Each enumerator is named after the member of LockOptions that sets it.
+/// Each enumerator is named after the member of LockOptions that sets it; permits: or forbids it.
 enum class Setting : std::size_t {
   in,
   when,
@@ -30,6 +30,7 @@ enum class Setting : std::size_t {
   on_lost,
   no_throw,
   cancel_with,
+  permits,
 };
 
 /// The default Locks.
@@ -73,6 +74,11 @@ struct RaiseByDefault {};
 struct MayThrow {};
 struct NeverThrows {};
 
+/// The type is that of a semaphore, none, or not known to the compiler.
+struct MayBeSemaphore {};
+/// LOCKED names a type of a lock: there are no permits.
+struct IsLock {};
+
 /// `Types` are the value types of all settings, in the order of Setting.
 template <class... Types>
 struct Settings {
@@ -110,9 +116,12 @@ struct Settings {
   }
 };
 
-/// The defaults. The type has a short name because it is part of the symbols of nearly every site.
+/// The defaults. The types have short names because these are part of the symbols of nearly every
+/// site.
 struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault, MayThrow,
-                        NeverCancelled> {};
+                        NeverCancelled, MayBeSemaphore> {};
+struct PlainLock : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault,
+                            MayThrow, NeverCancelled, IsLock> {};
 
 }  // namespace detail
 }  // namespace latchkey::inline v1

@@ -289,6 +289,16 @@ TEST(LockedPermits, ACallTakesAsManyAsItSays) {
   EXPECT_EQ(reports.sent, 1);
 }
 
+// .permits does not compile after these: tests/compile_fail/locked_permits_of_a_lock.cpp.
+static_assert(detail::names_lock("LockType::WRITE, 3s, 30s"));
+static_assert(detail::names_lock("latchkey::LockType::FAIR"));
+static_assert(detail::names_lock("READ , 3s"));
+static_assert(!detail::names_lock(""));
+static_assert(!detail::names_lock("LockType::PERMIT, 3s"));
+static_assert(!detail::names_lock("type_of(WRITE), 3s"));
+static_assert(!detail::names_lock("shared ? LockType::PERMIT : LockType::WRITE"));
+static_assert(!detail::names_lock("Settings::WRITE"));
+
 TEST(LockedPermits, OptionsThatContradictEachOtherAreOneSentence) {
   EXPECT_EQ(refusal_of([] { static_cast<void>(terms(LockType::WRITE).permits(3)); }),
             "permits(3) makes the key a semaphore, and WRITE is the type of a lock: say PERMIT, or "
