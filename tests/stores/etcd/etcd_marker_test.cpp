@@ -131,6 +131,17 @@ TEST_F(EtcdMarker, StaysWhileAnotherCallWaits) {
   EXPECT_FALSE(is_marked());
 }
 
+// A call that waits subscribes again if the end of the subscription was never sent. One end was of
+// one subscription, so the other one stayed for as long as the process.
+TEST_F(EtcdMarker, EndsIfTheSameSubscriptionWasMadeAgain) {
+  Request again = subscribe_;
+  EXPECT_EQ(outcome_of(subscribe_), Outcome::Kind::granted);
+  EXPECT_EQ(outcome_of(again), Outcome::Kind::granted);
+  EXPECT_TRUE(is_marked());
+  EXPECT_EQ(outcome_of(unsubscribe_), Outcome::Kind::granted);
+  EXPECT_FALSE(is_marked());
+}
+
 // A watch that nobody knew any more called the queue, also after the queue was gone.
 TEST_F(EtcdMarker, AfterItsSessionEndedTheWatchEndsWithTheSubscription) {
   Request holds = request(Verb::acquire, key_, 4), waits = request(Verb::acquire, key_, 5);

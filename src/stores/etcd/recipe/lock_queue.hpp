@@ -66,6 +66,8 @@ class LockQueue {
     enum class To : std::uint8_t { releases, grants, turn } to;
     HoldId id;
     Sink* sink;
+
+    bool operator==(const Subscription&) const = default;
   };
   using Then = std::function<void(CallEnd&&, Sessions::Assurance)>;
   using OnDeleted = std::function<void(CallEnd&&, bool existed)>;

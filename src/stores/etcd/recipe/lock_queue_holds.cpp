@@ -171,13 +171,16 @@ bool LockQueue::has_subscription(Subscription::To to) const noexcept {
 }
 
 // Grants are told to whoever is known here; for releases etcd is asked to tell them, and a key
-// shows others that somebody waits.
+// shows others that somebody waits. A caller that repeats its subscription has one.
 void LockQueue::subscribe() {
   using To = Subscription::To;
   const Request& request = *current_.request;
   const To to = subscribes_to(request);
   const bool first = to == To::releases && !has_subscription(To::releases);
-  subscriptions_.push_back({to, request.id, current_.sink});
+  const Subscription wanted{to, request.id, current_.sink};
+  if (std::ranges::find(subscriptions_, wanted) == subscriptions_.end()) {
+    subscriptions_.push_back(wanted);
+  }
   if (!first) {
     for (const Place& place : places_) {
       if (place.first && is_subscribed(place)) push(Task::promote, place.id);
