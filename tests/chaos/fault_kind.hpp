@@ -56,6 +56,8 @@ enum class FaultKind : std::uint8_t {
   sentinel_stop,
   sentinel_kill,
   proxy_errors,
+  member_stop,
+  member_kill,
   clock_forward,
   clock_back,
   wrong_type,
@@ -75,8 +77,15 @@ constexpr bool is_of_tool(FaultKind kind) noexcept {
   return kind == FaultKind::tool_stop || kind == FaultKind::tool_kill;
 }
 
+/// Whether the fault takes a minority of a quorum away, for so long that it fills a round.
+constexpr bool is_of_member(FaultKind kind) noexcept {
+  return kind == FaultKind::member_stop || kind == FaultKind::member_kill;
+}
+
 /// Whether locks are granted about as fast as usual while the fault lasts.
-constexpr bool keeps_pace(FaultKind kind) noexcept { return kind == FaultKind::pattern_subscriber; }
+constexpr bool keeps_pace(FaultKind kind) noexcept {
+  return kind == FaultKind::pattern_subscriber || is_of_member(kind);
+}
 
 /// What a fault is done to.
 enum class Target : std::uint8_t {
@@ -167,6 +176,8 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::sentinel_stop, "sentinels stopped", Target::server, 50, 2'500, nothing},
     {FaultKind::sentinel_kill, "sentinel killed", Target::server, 100, 1'200, nothing},
     {FaultKind::proxy_errors, "proxy answers 502 or 503", Target::server, 500, 3'000, impairs},
+    {FaultKind::member_stop, "member of a quorum stopped", Target::server, 60'000, 60'000, impairs},
+    {FaultKind::member_kill, "member of a quorum killed", Target::server, 60'000, 60'000, impairs},
     {FaultKind::clock_forward, "server's clock jumps forward", Target::server, 0, 0, forgets},
     {FaultKind::clock_back, "server's clock back for a while", Target::server, 200, 1'500,
      may_forget},

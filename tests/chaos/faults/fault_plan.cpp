@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <random>
 
@@ -126,9 +127,17 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
 }
 
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
-                                      const std::vector<FaultKind>& kinds) {
+                                      const std::vector<FaultKind>& all) {
+  std::vector<FaultKind> kinds = all, of_members;
+  std::ranges::copy_if(all, std::back_inserter(of_members), is_of_member);
+  std::erase_if(kinds, is_of_member);
+  Random random(seed);
+  const int round = random.between(0, 4);
+  if (round == 4 && !of_members.empty() && random.between(0, 1) == 0) {
+    return draw_faults_of(seed, size, of_members, 1);
+  }
   const bool forbids = std::ranges::find(kinds, FaultKind::forbidden_command) != kinds.end();
-  switch (Random(seed).between(0, 4)) {
+  switch (round) {
     case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(kinds), 8);
     case 1: return draw_faults_of(seed, size, kinds, 10);
     case 2:

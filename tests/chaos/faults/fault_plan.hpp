@@ -37,11 +37,12 @@ std::vector<FaultKind> all_kinds();
 /// | mixed      | 10 of all kinds                                                 |
 /// | precise    | 8 that leave the connections alone, so that losses are due soon |
 /// | forbidding | 9 commands of the scripts in turn, each forbidden for a while   |
+/// | long       | one: a member of a quorum is away for a minute                  |
 ///
 /// At most one fault of the server, and one of each worker, lasts at a time. While a fault of the
 /// server lasts, a worker is often made to connect anew. In order of at_ms.
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
-                                      const std::vector<FaultKind>& kinds = all_kinds());
+                                      const std::vector<FaultKind>& all = all_kinds());
 
 /// The faults of these kinds only, as many as fit.
 std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& size,

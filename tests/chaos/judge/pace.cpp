@@ -50,6 +50,14 @@ std::vector<Span> calm_spans(const History& history, const Span& whole, const Fa
   return spans_outside(whole, std::move(disturbed));
 }
 
+/// Its last seconds: what is repeated for a server that is away may become more and more. Not those
+/// in which connections are lost, and calls wait for replies that do not come.
+Span judged_part(const History& history, const Fault& fault) {
+  constexpr Nanos longest = 20'000 * millisecond;
+  const Nanos settled = fault.begun + (fault.has(impairs) ? history.limits.recovery : 0);
+  return {std::max(settled, fault.ends - longest), fault.ends};
+}
+
 Pace pace_of(const History& history, const Span& whole, const Fault* itself) {
   std::vector<Span> held;
   for (const Visit& visit : history.visits) {
@@ -76,7 +84,7 @@ void judge_pace(const History& history, Violations& found) {
   if (usual.grants < fewest) return;  // a machine that is too busy to say anything
   for (const Fault& fault : history.faults) {
     if (!keeps_pace(fault.kind)) continue;
-    const Pace pace = pace_of(history, {fault.begun, fault.ends}, &fault);
+    const Pace pace = pace_of(history, judged_part(history, fault), &fault);
     if (pace.free < shortest || pace.time() <= slower * usual.time()) continue;
     const auto micros = [](Nanos time) { return std::to_string(time / 1'000) + " us"; };
     found.push_back({"slow: a fault that concerns no lock delays each grant",

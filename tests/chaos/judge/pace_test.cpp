@@ -52,6 +52,27 @@ TEST(JudgePace, GrantsAreSlowDuringOtherFaultsAndNearThem) {
   EXPECT_EQ(builder.broken(judge_pace), "");
 }
 
+TEST(JudgePace, OfALongFaultTheLastSecondsCount) {
+  Paced builder;
+  builder.fault(member_kill, 1'100, 61'100);
+  builder.visit_often(1'100, 21'100, 500);
+  builder.visit_often(21'100, 61'100, 5);
+  EXPECT_EQ(builder.broken(judge_pace), "");
+  Paced slower_and_slower;
+  slower_and_slower.fault(member_kill, 1'100, 61'100);
+  slower_and_slower.visit_often(1'100, 41'100, 5);
+  slower_and_slower.visit_often(41'100, 61'100, 40);
+  EXPECT_EQ(slower_and_slower.broken(judge_pace), slow);
+}
+
+TEST(JudgePace, TheFirstSecondsAfterAMemberIsLostAreLeftOut) {
+  Paced builder;
+  builder.fault(member_stop, 1'100, 6'100);
+  builder.visit_often(1'100, 3'600, 500);
+  builder.visit_often(3'600, 6'100, 5);
+  EXPECT_EQ(builder.broken(judge_pace), "");
+}
+
 TEST(JudgePace, AStallOfTheMachineIsLeftOut) {
   Paced builder;
   builder.fault(pattern_subscriber, 1'100, 3'000);

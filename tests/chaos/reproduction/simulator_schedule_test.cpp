@@ -77,7 +77,7 @@ TEST(SimulatorSchedule, WhatHasNoCounterpartIsCounted) {
                       busy_script,        max_memory,        no_replicas,      forbidden_command,
                       pattern_subscriber, session_settings,  slot_move,        replica_stop,
                       replica_kill,       kill_replicas,     sentinel_stop,    sentinel_kill,
-                      proxy_errors,       wrong_type}));
+                      proxy_errors,       member_stop,       member_kill,      wrong_type}));
   EXPECT_EQ(translate(plan).left_out, without.size());
 }
 

@@ -9,11 +9,12 @@
 
 namespace latchkey::chaos {
 
-/// The single server with all its faults, and two more that nothing happens to. A quorum survives a
-/// minority that is away, so the judge excuses no loss and no refusal then. While the first server
-/// does not reply, a reply of another one may come too late on a busy machine: the judge excuses
-/// that a call does not know its outcome. A grant that one of the two gave too late depends on the
-/// first server, so the judge excuses a loss if that one forgets.
+/// The single server with all its faults, and two more. One of the three is away for a minute in
+/// some rounds, in which nothing else happens; in the others, nothing happens to the two. A quorum
+/// survives a minority that is away, so the judge excuses no loss and no refusal then. While the
+/// first server does not reply, a reply of another one may come too late on a busy machine: the
+/// judge excuses that a call does not know its outcome. A grant that one of the two gave too late
+/// depends on the first server, so the judge excuses a loss if that one forgets.
 class Quorum final : public SingleServer {
  public:
   Quorum();
@@ -26,8 +27,15 @@ class Quorum final : public SingleServer {
     return {.process_queue = false, .turns = false, .hasty = true};
   }
   [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
+  [[nodiscard]] bool has(FaultKind kind) const noexcept override {
+    return is_of_member(kind) || SingleServer::has(kind);
+  }
+  void begin(const PlannedFault& fault) override;
+  void end(const PlannedFault& fault) override;
 
  private:
+  [[nodiscard]] tests::RedisServer& member(const PlannedFault& fault) noexcept;
+
   tests::RedisServer second_, third_;
 };
 

@@ -26,7 +26,7 @@ tests::RedisServerOptions SingleServer::persistent() {
 
 bool SingleServer::has(FaultKind kind) const noexcept {
   if (is_of_tool(kind)) return false;
-  return kind < node_stop || kind > proxy_errors;
+  return kind < node_stop || kind > member_kill;
 }
 
 void SingleServer::run_busy_script(int length_ms) {

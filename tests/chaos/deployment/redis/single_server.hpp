@@ -29,6 +29,7 @@ class SingleServer : public RedisDeployment {
  protected:
   /// Of a server that keeps its data.
   [[nodiscard]] static tests::RedisServerOptions persistent();
+  [[nodiscard]] tests::RedisServer& server() noexcept { return server_; }
 
  private:
   void run_busy_script(int length_ms);
