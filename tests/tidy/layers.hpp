@@ -166,7 +166,7 @@ inline constexpr std::array third_parties{
     ThirdParty{"nlohmann/",
                "the command line tool, the etcd store and bench",
                {"src/cli/", "src/stores/etcd/", "tests/cli/", "tests/stores/", "bench/peers/"}},
-    ThirdParty{"nghttp2/", "the etcd store", {"src/stores/etcd/"}},
+    ThirdParty{"nghttp2/", "the etcd store", {"src/stores/etcd/", "tests/stores/etcd/"}},
     ThirdParty{
         "bson/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{

@@ -18,7 +18,7 @@ EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       link_(uri, descriptors_, clock_, options.command_timeout, [this](bool up) { on_link(up); }),
       sessions_(link_, clock_, uri.session, [this](Session& lost) { on_session_lost(lost); }),
-      watches_(link_, clock_),
+      watches_(link_, clock_, options.command_timeout),
       context_{link_, sessions_, watches_, outbox_, clock_, uri.prefix},
       administration_(context_) {}
 

@@ -44,7 +44,7 @@ void Watches::cancel(Id id) noexcept {
 }
 
 void Watches::open() {
-  opens_at_ = Clock::never();
+  opens_at_ = unconfirmed_at_ = Clock::never();
   creating_ = 0;
   served_.clear();
   for (auto& [id, watch] : watches_) watch.waits = true;
@@ -62,6 +62,7 @@ void Watches::create_next() {
   if (next == watches_.end()) return;
   Watch& watch = next->second;
   creating_ = next->first;
+  unconfirmed_at_ = later(clock_.now(), timeout_);
   watch.waits = false;
   link_.send(stream_, encode_watch(watch.key, watch.end, watch.revision));
 }
@@ -79,6 +80,7 @@ void Watches::on_message(std::string_view message) {
 // A watch that was cancelled before it was created ends now.
 void Watches::on_created(const WatchReply& reply) {
   const Id id = std::exchange(creating_, 0);
+  unconfirmed_at_ = Clock::never();
   const auto found = watches_.find(id);
   const bool wanted = found != watches_.end();
   if (!reply.cancelled && wanted) served_.emplace(reply.id, id);
@@ -102,6 +104,7 @@ void Watches::report(Id id, const WatchReply& reply) {
 void Watches::on_stream_end() {
   stream_ = 0;
   creating_ = 0;
+  unconfirmed_at_ = Clock::never();
   served_.clear();
   opens_at_ = later(clock_.now(), pause);
   std::vector<Id> unconfirmed;
@@ -114,6 +117,10 @@ void Watches::on_stream_end() {
 }
 
 void Watches::advance(Clock::time_point now) {
+  if (unconfirmed_at_ <= now && link_.is_up()) {
+    link_.cancel(stream_);
+    on_stream_end();
+  }
   if (opens_at_ > now || !link_.is_up()) return;
   opens_at_ = Clock::never();
   if (any()) open();
@@ -129,7 +136,7 @@ void Watches::forget() noexcept {
   served_.clear();
   stream_ = 0;
   creating_ = 0;
-  opens_at_ = Clock::never();
+  opens_at_ = unconfirmed_at_ = Clock::never();
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,7 +30,9 @@ class Watches {
   using Id = std::int64_t;
   using OnReply = std::function<void(const WatchReply&)>;
 
-  Watches(EtcdLink& link, Clock& clock) noexcept : link_(link), clock_(clock) {}
+  /// A stream on which etcd has not confirmed a watch after `timeout` is ended.
+  Watches(EtcdLink& link, Clock& clock, std::chrono::milliseconds timeout) noexcept
+      : link_(link), clock_(clock), timeout_(timeout) {}
 
   /// Deletions of a key, or of the keys up to `end`, from `revision` on; 0: from now on.
   /// `on_reply` may start and cancel watches. After a reply that says `cancelled` the watch is
@@ -40,7 +44,7 @@ class Watches {
 
   void advance(Clock::time_point now);
   [[nodiscard]] Clock::time_point due() const noexcept {
-    return link_.is_up() ? opens_at_ : Clock::never();
+    return link_.is_up() ? std::min(opens_at_, unconfirmed_at_) : Clock::never();
   }
   void on_link_up();
   /// No watch is left. Sends nothing.
@@ -64,12 +68,14 @@ class Watches {
 
   EtcdLink& link_;
   Clock& clock_;
+  const std::chrono::milliseconds timeout_;
   std::map<Id, Watch> watches_;  ///< in the order in which they were started
   Id last_ = 0;
   CallId stream_ = 0;
   Id creating_ = 0;                              ///< the one whose creation is under way
   std::unordered_map<std::int64_t, Id> served_;  ///< by etcd's ids
   Clock::time_point opens_at_ = Clock::never();  ///< the next stream, after one that has ended
+  Clock::time_point unconfirmed_at_ = Clock::never();  ///< when the creation has taken too long
 };
 
 }  // namespace latchkey::inline v1::detail::etcd

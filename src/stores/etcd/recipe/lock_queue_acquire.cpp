@@ -15,6 +15,8 @@ using Assurance = Sessions::Assurance;
 /// How long a place of a process stays unless the acquire is repeated.
 constexpr milliseconds queued_stay = std::chrono::seconds(10);
 
+constexpr const char* malformed = "malformed reply to a transaction";
+
 bool takes_place(const Request& request) noexcept {
   return request.type == LockType::FAIR ? request.queue_wait.count() > 0 : request.queues;
 }
@@ -91,7 +93,9 @@ void LockQueue::enter(Place& place) {
 void LockQueue::on_tried(Place& place, TransactionReply&& reply) {
   const KeyValue* const first = front_of(reply, 0);
   if (reply.succeeded || (first != nullptr && first->key == place.key)) {
-    place.revision = reply.succeeded ? reply.revision : first->create_revision;
+    const std::int64_t revision = reply.succeeded ? reply.revision : first->create_revision;
+    if (!is_revision(revision)) return done(unknown_because(malformed));
+    place.revision = revision;
     return grant(place);
   }
   Outcome outcome;
@@ -108,10 +112,10 @@ void LockQueue::on_tried(Place& place, TransactionReply&& reply) {
 void LockQueue::on_entered(Place& place, TransactionReply&& reply) {
   const KeyValue* const first = front_of(reply, 0);
   const KeyValue* const own = front_of(reply, 1);
-  if (first == nullptr || own == nullptr) {
-    return done(unknown_because("malformed reply to a transaction"));
-  }
-  place.revision = reply.succeeded ? reply.revision : own->create_revision;
+  if (first == nullptr || own == nullptr) return done(unknown_because(malformed));
+  const std::int64_t revision = reply.succeeded ? reply.revision : own->create_revision;
+  if (!is_revision(revision)) return done(unknown_because(malformed));
+  place.revision = revision;
   if (first->key == place.key) return grant(place);
   if (!reply.succeeded) return check_again(place);
   wait(place, &reply.ranges[1].found.back(), reply.revision, first);

@@ -204,7 +204,12 @@ void LockQueue::mark(std::string marker, std::int64_t lease) {
   const bool fresh = marker_.empty();
   marker_ = std::move(marker);
   context_.link.call(Method::put, encode_put(marker_, {}, lease), [this, fresh](CallEnd&& end) {
-    if (end.ok()) return watch_releases(decode_transaction(end.reply).revision + 1, true);
+    const std::int64_t revision = end.ok() ? decode_transaction(end.reply).revision : 0;
+    if (is_revision(revision)) return watch_releases(revision + 1, true);
+    if (end.ok()) {
+      end.status = GrpcStatus::no_answer;
+      end.text = "malformed reply to Put";
+    }
     const Outcome outcome = outcome_of(end, marker_);
     const bool settled = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
     if (!settled) context_.sessions.retire_of(marker_);

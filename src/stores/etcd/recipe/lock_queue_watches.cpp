@@ -60,7 +60,7 @@ void LockQueue::on_releases(const WatchReply& reply, bool completes) {
   if (!completes || !is_first) return;
   if (reply.created) return done(Outcome::Kind::granted);
   CallEnd lost;
-  lost.text = "the connection was lost";
+  lost.text = "etcd has not confirmed the watch";
   fail_subscription(lost);
 }
 

@@ -1,0 +1,82 @@
+// Answers that are missing although the connection works.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <latchkey/etcd.hpp>
+#include <latchkey/testing/contract/probe.hpp>
+
+#include "backend/registry.hpp"
+#include "fake_server.hpp"
+#include "stores/etcd/wire/protobuf.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::etcd::ProtobufWriter;
+
+/// Answers every call but those of watches, to which it says nothing.
+std::string without_watches(const FakeEtcd::Call& call) {
+  if (call.path.ends_with("/Watch")) return etcd_wire::head(call.stream);
+  const std::string reply = call.path.ends_with("/Status")
+                                ? ProtobufWriter().bytes(2, "3.5.9").number(4, 1).take()
+                            : call.path.ends_with("/LeaseGrant") || call.path.ends_with("KeepAlive")
+                                ? ProtobufWriter().number(2, 5).number(3, 45).take()
+                                : std::string();
+  return etcd_wire::head(call.stream) + etcd_wire::message(call.stream, reply) +
+         etcd_wire::trailer(call.stream);
+}
+
+// The call of a watch has no end, and nothing else limited the time.
+TEST(EtcdReplies, ASubscriptionWhoseWatchIsNotConfirmedEndsWithTheTimeout) {
+  FakeEtcd server(without_watches);
+  std::optional<std::jthread> serving([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(server.work(10));
+  });
+  register_etcd();
+  const Options options{.command_timeout = 1s};
+  testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+  auto outcome = std::async(std::launch::async, [&] { return probe.send(Verb::subscribe, "k"); });
+  const bool ends = outcome.wait_for(20s) == std::future_status::ready;
+  EXPECT_TRUE(ends);
+  if (!ends) {
+    serving.reset();
+    server.hang_up();
+  }
+  const Outcome end = outcome.get();
+  EXPECT_EQ(end.kind, Outcome::Kind::unknown);
+  EXPECT_FALSE(end.reason.empty());
+}
+
+// It became a fencing token, and a number that was too small for another one below it.
+TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
+  for (const std::int64_t revision : {INT64_MIN, std::int64_t{-1}, std::int64_t{0}, INT64_MAX}) {
+    FakeEtcd server([&](const FakeEtcd::Call& call) {
+      const std::string header = ProtobufWriter().number(3, revision).take();
+      const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
+      return call.path.ends_with("/Txn")
+                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
+                       etcd_wire::trailer(call.stream)
+                 : without_watches(call);
+    });
+    const std::jthread serving([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) static_cast<void>(server.work(10));
+    });
+    register_etcd();
+    const Options options{.command_timeout = 5s};
+    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 5s);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
+  }
+}
+
+}  // namespace
+}  // namespace latchkey::tests
