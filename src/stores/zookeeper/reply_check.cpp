@@ -49,15 +49,16 @@ class Cursor {
       text();
     }
   }
-  /// The results of operations in one step: the last of `steps` returns a text if `creates`.
+  /// The results of `steps` operations in one step, of which the last returns a text if `creates`.
+  /// The library frees what it keeps of an operation when it reads the operation's result.
   void results(int steps, bool creates) noexcept {
     for (int step = 0; good_; ++step) {
       const std::int32_t type = number();
       const bool done = !bytes_.empty() && bytes_.front() != 0;
       skip(1);
       number();
+      if (done != (step == steps)) good_ = false;
       if (done) return;
-      if (step == steps) good_ = false;
       if (type == -1) {
         number();
       } else if (creates && step == steps - 1) {

@@ -80,6 +80,7 @@ TEST(ZooKeeperReplies, ALengthThatTheMessageDoesNotHaveIsNotReadable) {
            {ReplyShape::children, number(-2)},
            {ReplyShape::children, number(1) + number(5) + "a"},
            {ReplyShape::checked, result(13) + result(13) + result(-1, true)},
+           {ReplyShape::replaced, result(2) + result(-1, true)},
            {ReplyShape::replaced, result(2) + result(1) + number(900) + result(-1, true)}}) {
     const std::string message = header(5) + body;
     EXPECT_FALSE(is_readable(message, message.size(), &shape)) << static_cast<int>(shape);
