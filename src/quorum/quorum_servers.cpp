@@ -224,6 +224,7 @@ void QuorumBackend::notified(std::size_t server, const Notification& notificatio
 
 bool QuorumBackend::find_repeated_servers() {
   std::vector<std::string> identities;
+  identities.reserve(servers_.size());
   for (const auto& server : servers_) identities.push_back(server->identity());
   const Lock lock(mutex_);
   const std::vector<bool> known = repeated_;

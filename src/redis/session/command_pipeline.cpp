@@ -14,7 +14,9 @@ void CommandPipeline::pop() noexcept {
   queue_.pop();
   if (written_ > 0) --written_;
   if (first_live_ > 0) --first_live_;
-  if (indexed_ > 0 && --indexed_ == 0) released_.clear();
+  if (indexed_ == 0) return;
+  --indexed_;
+  if (indexed_ == 0) released_.clear();
 }
 
 // The slot that pop frees is the room that push needs.

@@ -107,7 +107,7 @@ std::string ShedlockLayout::in(std::chrono::milliseconds lease) const {
 
 // In such an hour: the last second before it.
 std::string ShedlockLayout::ended() const {
-  const std::string time(server_time);
+  std::string time(server_time);
   if (!is_timestamp_) return time;
   return "IF(" + stored(time) + "=" + time + "," + time + ",FROM_UNIXTIME(FLOOR(UNIX_TIMESTAMP(" +
          time + "))-1))";

@@ -80,9 +80,8 @@ std::chrono::milliseconds time_of(std::int64_t milliseconds) noexcept {
 
 std::optional<std::int64_t> exact_number_in(std::string_view text) noexcept {
   std::int64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error != std::errc() || end != last) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 

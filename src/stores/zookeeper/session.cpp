@@ -60,7 +60,8 @@ void Session::process(short events) {
     if ((wanted & ZOOKEEPER_READ) != 0 && state() == State::connected) {
       const Next next = next_message();
       if (next == Next::incomplete) {
-        if (!first || (wanted &= ~ZOOKEEPER_READ) == 0) return;
+        wanted &= ~ZOOKEEPER_READ;
+        if (!first || wanted == 0) return;
       } else if (next == Next::malformed) {
         is_malformed_ = true;
         break_connection();
