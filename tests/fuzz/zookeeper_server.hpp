@@ -2,9 +2,7 @@
 // sends has arrived before the other one looks.
 #pragma once
 
-#include <arpa/inet.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -21,6 +19,7 @@
 #include <utility>
 
 #include "core/file_descriptor.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace latchkey::fuzz {
 
@@ -80,16 +79,7 @@ class FakeZooKeeper {
   };
 
   FakeZooKeeper() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_.get(), plain, size) != 0 || ::listen(listening_.get(), 8) != 0 ||
-        ::getsockname(listening_.get(), plain, &size) != 0) {
-      throw std::runtime_error("cannot listen on 127.0.0.1");
-    }
-    port_ = ntohs(address.sin_port);
+    port_ = tests::listen_on_loopback(listening_.get());
   }
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }

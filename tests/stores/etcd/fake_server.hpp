@@ -1,7 +1,6 @@
 // A server that speaks as much of HTTP/2 and gRPC as a client of etcd needs, and lies need.
 #pragma once
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "core/file_descriptor.hpp"
+#include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
 
@@ -70,16 +70,7 @@ class FakeEtcd {
 
   explicit FakeEtcd(Answer answer)
       : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_.get(), plain, size) != 0 || ::listen(listening_.get(), 8) != 0 ||
-        ::getsockname(listening_.get(), plain, &size) != 0) {
-      throw std::runtime_error("cannot listen on 127.0.0.1");
-    }
-    port_ = ntohs(address.sin_port);
+    port_ = listen_on_loopback(listening_.get());
   }
 
   [[nodiscard]] std::string uri() const { return "etcd://127.0.0.1:" + std::to_string(port_); }

@@ -1,9 +1,7 @@
 // A server that speaks as much of MongoDB's protocol as lies need.
 #pragma once
 
-#include <arpa/inet.h>
 #include <bson/bson.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +17,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
 
@@ -42,16 +42,7 @@ class FakeMongoServer {
 
   explicit FakeMongoServer(Answer answer)
       : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_, plain, size) != 0 || ::listen(listening_, 8) != 0 ||
-        ::getsockname(listening_, plain, &size) != 0) {
-      throw std::runtime_error("cannot listen on 127.0.0.1");
-    }
-    port_ = ntohs(address.sin_port);
+    port_ = listen_on_loopback(listening_);
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) serve();
     });

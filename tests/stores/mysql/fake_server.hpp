@@ -1,8 +1,6 @@
 // A server that speaks as much of MySQL's protocol as lies need.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +15,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
 
@@ -91,16 +91,7 @@ class FakeMysqlServer {
 
   explicit FakeMysqlServer(Answer answer)
       : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_, plain, size) != 0 || ::listen(listening_, 8) != 0 ||
-        ::getsockname(listening_, plain, &size) != 0) {
-      throw std::runtime_error("cannot listen on 127.0.0.1");
-    }
-    port_ = ntohs(address.sin_port);
+    port_ = listen_on_loopback(listening_);
   }
   FakeMysqlServer(const FakeMysqlServer&) = delete;
   FakeMysqlServer& operator=(const FakeMysqlServer&) = delete;

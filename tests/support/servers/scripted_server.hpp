@@ -1,8 +1,6 @@
 // A server that is made of one function.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include "support/servers/loopback.hpp"
+
 namespace latchkey::tests {
 
 /// Listens on a free port of 127.0.0.1 and serves one connection after the other: `answer` receives
@@ -27,16 +27,7 @@ class ScriptedServer {
 
   explicit ScriptedServer(Answer answer)
       : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listening_, plain, size) != 0 || ::listen(listening_, 8) != 0 ||
-        ::getsockname(listening_, plain, &size) != 0) {
-      throw std::runtime_error("cannot listen on 127.0.0.1");
-    }
-    port_ = ntohs(address.sin_port);
+    port_ = listen_on_loopback(listening_);
     thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
   }
   ScriptedServer(const ScriptedServer&) = delete;
