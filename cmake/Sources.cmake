@@ -52,6 +52,8 @@ set(latchkey_sources
   src/locked/site_policy.cpp
   src/locks/async/async_acquire.cpp
   src/locks/async/async_call.cpp
+  src/locks/async/async_extend.cpp
+  src/locks/async/async_latch_wait.cpp
   src/locks/async/async_multi_acquire.cpp
   src/locks/async/async_release.cpp
   src/locks/coordinator/logic/acquire_logic.cpp
@@ -75,6 +77,7 @@ set(latchkey_sources
   src/locks/hold/scope_holds.cpp
   src/locks/hold/single_hold.cpp
   src/locks/latch/count_down_latch.cpp
+  src/locks/latch/latch_calls.cpp
   src/locks/latch/latch_wait.cpp
   src/locks/latch/latch_waits.cpp
   src/locks/listener/event_queue.cpp
@@ -352,22 +355,32 @@ set(latchkey_testing_core_headers
 
 set(latchkey_asio_sources
   src/asio/acquire_operation.cpp
+  src/asio/body_cancellation.cpp
+  src/asio/close_operation.cpp
   src/asio/context_operations.cpp
   src/asio/context_service.cpp
   src/asio/coroutine_call.cpp
   src/asio/coroutine_executor.cpp
   src/asio/coroutine_run.cpp
+  src/asio/extend_operation.cpp
+  src/asio/latch_operation.cpp
+  src/asio/lead_operation.cpp
   src/asio/loop_wait.cpp
+  src/asio/once_coroutine.cpp
   src/asio/operation.cpp
   src/asio/release_operation.cpp)
 
 set(latchkey_asio_headers
   include/latchkey/asio.hpp
   include/latchkey/asio/async.hpp
+  include/latchkey/asio/body_cancellation.hpp
   include/latchkey/asio/checks.hpp
   include/latchkey/asio/first_of.hpp
   include/latchkey/asio/coroutine_call.hpp
   include/latchkey/asio/coroutine_run.hpp
   include/latchkey/asio/initiation.hpp
+  include/latchkey/asio/latch.hpp
+  include/latchkey/asio/leader.hpp
   include/latchkey/asio/locked_coroutine.hpp
+  include/latchkey/asio/once.hpp
   include/latchkey/asio/operation_awaiter.hpp)

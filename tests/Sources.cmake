@@ -236,16 +236,21 @@ set(latchkey_asio_tests_sources
   asio/acquire_test.cpp
   asio/backends_test.cpp
   asio/cancellation_test.cpp
+  asio/close_test.cpp
   asio/context_test.cpp
   asio/contract_test.cpp
   asio/docs_test.cpp
+  asio/latch_test.cpp
+  asio/lead_test.cpp
   asio/load_test.cpp
   asio/locked_method_test.cpp
   asio/locked_owner_test.cpp
   asio/locked_permits_test.cpp
   asio/locked_policy_test.cpp
   asio/locked_strategies_test.cpp
-  asio/locked_test.cpp)
+  asio/locked_test.cpp
+  asio/once_test.cpp
+  asio/semaphore_test.cpp)
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp

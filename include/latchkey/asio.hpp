@@ -19,4 +19,7 @@
 
 #include <latchkey/asio/async.hpp>
 #include <latchkey/asio/first_of.hpp>
+#include <latchkey/asio/latch.hpp>
+#include <latchkey/asio/leader.hpp>
 #include <latchkey/asio/locked_coroutine.hpp>
+#include <latchkey/asio/once.hpp>

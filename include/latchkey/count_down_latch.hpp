@@ -15,6 +15,7 @@
 namespace latchkey::inline v1 {
 
 namespace detail {
+class LockAccess;
 class SpaceRef;
 }  // namespace detail
 
@@ -74,6 +75,7 @@ class CountDownLatch {
 
  private:
   friend class Locks;
+  friend class detail::LockAccess;
   CountDownLatch(std::shared_ptr<detail::SpaceRef> space, std::string key);
 
   std::shared_ptr<detail::SpaceRef> space_;

@@ -15,7 +15,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <latchkey/attempt.hpp>
 #include <latchkey/clock.hpp>
+#include <latchkey/error.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/listener.hpp>
 #include <latchkey/locks.hpp>
@@ -93,17 +95,20 @@ struct OnceRun {
 namespace detail {
 
 struct OnceJob;
+class OnceCoroutine;
 
-/// One run, from the attempt to take its instant until it is marked as done. Its destruction
-/// without `finish` is a failure of the body.
+/// One run, from the attempt to take its instant until it is marked as done. Its destruction after
+/// the grant and without `finish` is a failure of the body.
 class OnceAttempt {
  public:
-  /// Tries to take the instant of now.
+  /// For the instant of now. A `take` follows.
   explicit OnceAttempt(std::shared_ptr<const OnceJob> job);
   OnceAttempt(const OnceAttempt&) = delete;
   OnceAttempt& operator=(const OnceAttempt&) = delete;
   ~OnceAttempt();
 
+  /// Tries to take the instant.
+  void take();
   [[nodiscard]] bool may_run() const noexcept { return hold_.has_value(); }
   [[nodiscard]] const OnceReport& report() const noexcept { return report_; }
   [[nodiscard]] OnceRun run() const;
@@ -114,9 +119,28 @@ class OnceAttempt {
   void note_exception() noexcept;
 
  private:
-  [[nodiscard]] bool take(OnceReport::Instant now);
-  void keep_mark() noexcept;
+  friend class OnceCoroutine;
+
+  /// How the end of a body marks its instant.
+  enum class Mark : std::uint8_t {
+    keep,    ///< the lease that the run has lasts long enough
+    extend,  ///< the lease has to be extended first
+    retake,  ///< the lock was lost: it is taken anew, if nobody else has it
+  };
+
+  /// True: the instant may begin. Otherwise the attempt is over.
+  [[nodiscard]] bool begin();
+  [[nodiscard]] Attempt attempt() const;
+  void granted(Hold&& hold);
+  void busy(const LockTimeout& error);
+  void give_up();
+  /// Throws LockLost if the lock was lost, with OnFailure::skip_instant.
+  [[nodiscard]] Mark how_to_mark();
+  [[nodiscard]] Attempt retake_attempt() const;
   void mark();
+  void keep_mark() noexcept;
+  void marked() noexcept;
+  void not_marked(Error& error) noexcept;
   void fail(std::string_view why) noexcept;
   void publish(Event::Kind kind, std::string_view text) const noexcept;
   [[noreturn]] void throw_lost();
@@ -196,6 +220,7 @@ class OncePer {
         decltype(detail::call_once_body(body, std::declval<const detail::OnceAttempt&>()));
     OnceResult<std::remove_cvref_t<Returned>> result;
     detail::OnceAttempt attempt(job_);
+    attempt.take();
     static_cast<OnceReport&>(result) = attempt.report();
     if (!attempt.may_run()) return result;
     try {
@@ -221,6 +246,8 @@ class OncePer {
   [[nodiscard]] std::chrono::milliseconds period() const noexcept;
 
  private:
+  friend class detail::OnceCoroutine;
+
   std::shared_ptr<const detail::OnceJob> job_;
 };
 

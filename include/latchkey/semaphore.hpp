@@ -22,7 +22,8 @@ namespace latchkey::inline v1 {
 
 namespace detail {
 class CoroutineCall;
-}
+class LockAccess;
+}  // namespace detail
 
 /// A handle to the semaphore of one key: at most so many permits are held at once, by whatever
 /// threads and processes. Made by Locks::semaphore. It has no state of its own: copies refer to the
@@ -91,6 +92,7 @@ class Semaphore {
  private:
   friend class Locks;
   friend class detail::CoroutineCall;
+  friend class detail::LockAccess;
   Semaphore(Lock lock, int permits) : lock_(std::move(lock)), permits_(permits) {}
 
   Lock lock_;  ///< of LockType::PERMIT

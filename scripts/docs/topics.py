@@ -67,7 +67,8 @@ TOPICS = [
     Topic("coroutines", "Coroutines",
           "Locks for Boost.Asio: target `latchkey::asio`. [Coroutines](../coroutines.md) describes "
           "how to use them.",
-          {"asio/async.hpp": None, "asio/first_of.hpp": None}),
+          {"asio/async.hpp": None, "asio/first_of.hpp": None, "asio/latch.hpp": None,
+           "asio/leader.hpp": None, "asio/once.hpp": None}),
     Topic("backends", "Backends",
           "Where locks are kept: the simple interface for a store of your own, the full one, and "
           "the clock.",

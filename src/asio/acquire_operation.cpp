@@ -13,6 +13,7 @@
 #include "locks/async/access.hpp"
 #include "locks/async/async_acquire.hpp"
 #include "locks/async/async_multi_acquire.hpp"
+#include "locks/permit_count.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -103,6 +104,12 @@ void start(AnyHandler<Signature>&& handler, const HandlerContext& context, Lock&
 }
 
 }  // namespace
+
+Lock lock_of(const Semaphore& semaphore) { return LockAccess::lock(semaphore); }
+
+Attempt attempt_of(const Semaphore& semaphore, int permits, Wait wait, Lease lease) {
+  return permit_attempt(permits, semaphore.permits(), wait, lease);
+}
 
 void initiate(AnyHandler<AcquireSignature>&& handler, HandlerContext&& context, Lock&& lock,
               Attempt attempt) {

@@ -115,9 +115,12 @@ void ContextOperations::context_shuts_down() noexcept {
   shut_down_ = true;
   while (Operation* const operation = operations_.pop_front()) {
     operation->listed = false;
-    const Operation::Reference kept = operation->share();
+    Operation::Reference kept = operation->share();
     lock.unlock();
-    operation->abandon();
+    {
+      const Operation::Reference dropped = std::move(kept);  // perhaps the last one of the space
+      operation->end_with_context();
+    }
     lock.lock();
   }
 }

@@ -3,13 +3,7 @@
 #include <latchkey/asio/coroutine_run.hpp>
 
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/cancellation_state.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <latchkey/asio/initiation.hpp>
 #include <latchkey/locks.hpp>
@@ -21,37 +15,8 @@ namespace latchkey::inline v1::detail {
 namespace asio = boost::asio;
 
 CoroutineRun::CoroutineRun(std::shared_ptr<CoroutineCall> call, const asio::any_io_executor& caller)
-    : call_(std::move(call)),
-      executor_(CoroutineExecutor(CoroutineExecutor::strand_of(caller), call_)) {}
-
-// --- cancellation ---
-
-void CoroutineRun::forward_cancellation(asio::cancellation_slot from) {
-  if (from.is_connected()) from.emplace<Cancel>(Cancel{weak_from_this()});
-}
-
-// On any thread. The signal belongs to the strand.
-void CoroutineRun::Cancel::post(asio::cancellation_type type) const noexcept {
-  const std::shared_ptr<CoroutineRun> kept = run.lock();
-  if (kept == nullptr) return;
-  try {
-    asio::post(kept->executor_, [kept, type, loss = by_loss] { kept->cancel(type, loss); });
-  } catch (const std::bad_alloc&) {
-    return;  // the body runs to its end, and then the loss is thrown
-  }
-}
-
-void CoroutineRun::cancel(asio::cancellation_type type, bool by_loss) {
-  if (ended_) return;
-  lost_ = lost_ || by_loss;
-  signal_.emit(type);
-}
-
-asio::awaitable<void> CoroutineRun::accept_all_cancellations() {
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-}
-
-// --- the lock ---
+    : BodyCancellation(CoroutineExecutor(CoroutineExecutor::strand_of(caller), call)),
+      call_(std::move(call)) {}
 
 asio::awaitable<std::optional<Hold>> CoroutineRun::acquire() {
   const Attempt attempt = call_->attempt();
@@ -73,7 +38,7 @@ asio::awaitable<Entry> CoroutineRun::enter(const LockedSite& known, Site& site,
     enter_unlocked();
     co_return Entry::held;
   }
-  if (call_->cancel() != nullptr) stops_.emplace(*call_->cancel(), Cancel{weak_from_this()});
+  if (call_->cancel() != nullptr) cancel_on(*call_->cancel(), Reason::stop);
   std::optional<Hold> hold;
   bool unavailable = false;
   try {
@@ -82,14 +47,14 @@ asio::awaitable<Entry> CoroutineRun::enter(const LockedSite& known, Site& site,
     if (call_->terms().raises_unavailable) throw;
     unavailable = true;
   }
-  stops_.reset();
+  ignore_stops();
   // The stop token does not affect the body.
   if (call_->cancel() != nullptr) co_await accept_all_cancellations();
   if (unavailable) co_return decided(Entry::unavailable);
   if (!hold) co_return decided(Entry::timeout);
   const std::stop_token loss = call_->terms().raises_loss ? hold->stop_token() : std::stop_token();
   call_->enter(std::move(hold));
-  if (loss.stop_possible()) stops_.emplace(loss, Cancel{weak_from_this(), true});
+  if (loss.stop_possible()) cancel_on(loss, Reason::loss);
   co_return Entry::held;
 }
 
@@ -105,7 +70,7 @@ Entry CoroutineRun::decided(Entry entry) noexcept {
 }
 
 asio::awaitable<void> CoroutineRun::leave() {
-  stops_.reset();
+  ignore_stops();
   std::optional<Hold> hold = call_->leave();
   if (!hold) co_return;  // it ran unlocked
   if (!call_->terms().raises_loss) {
@@ -127,23 +92,8 @@ asio::awaitable<void> CoroutineRun::release(Hold hold) {
   if (!held) call_->throw_lost();
 }
 
-std::exception_ptr CoroutineRun::failed_in_body() {
-  try {
-    throw;
-  } catch (const boost::system::system_error& error) {
-    if (!lost_ || error.code() != asio::error::operation_aborted) throw;
-  } catch (Error& error) {
-    if (!lost_ || dynamic_cast<const Cancelled*>(&error) == nullptr) {
-      error.note_body_ran();
-      throw;
-    }
-  }
-  return std::current_exception();
-}
-
 void CoroutineRun::end() noexcept {
-  ended_ = true;
-  stops_.reset();
+  end_cancellation();
   static_cast<void>(call_->leave());
 }
 

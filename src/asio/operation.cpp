@@ -52,7 +52,13 @@ void Operation::record(const std::shared_ptr<SpaceRef>& space, const HandlerCont
   } catch (...) {
     return;
   }
-  if (!operations_->add(*this)) abandon();
+  if (!operations_->add(*this)) end_with_context();
+}
+
+void Operation::end_with_context() noexcept {
+  abandon();
+  work_ = asio::any_io_executor();
+  executor_ = asio::any_io_executor();
 }
 
 void Operation::ended() noexcept {

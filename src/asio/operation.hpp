@@ -74,6 +74,8 @@ class Operation : protected AsyncObserver {
   void post() noexcept;
   /// The handler cannot be called any more: destroys it and asks the work to end.
   virtual void abandon() noexcept = 0;
+  /// The same while the context ends, which the operation may outlive: its executors are of no use.
+  void end_with_context() noexcept;
 
   // Of the list of its ContextOperations, and guarded by its mutex:
   Operation* previous = nullptr;

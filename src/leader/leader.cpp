@@ -55,12 +55,17 @@ std::string_view to_string(LeaderState state) noexcept {
   return "?";
 }
 
-Leader::Leader(const Locks& locks, std::string key, Callback callback, LeaderOptions options) {
+std::unique_ptr<detail::LeaderLoop> detail::make_leader_loop(const Locks& locks, std::string key,
+                                                             Leader::Callback callback,
+                                                             const LeaderOptions& options) {
   if (!callback) throw std::invalid_argument("the callback of a Leader is empty");
   const LeaderOptions complete = checked(locks, options);
   static_cast<void>(locks.lock(key, LockType::FENCED));  // throws for a bad key
-  loop_ =
-      std::make_unique<detail::LeaderLoop>(locks, std::move(key), std::move(callback), complete);
+  return std::make_unique<LeaderLoop>(locks, std::move(key), std::move(callback), complete);
+}
+
+Leader::Leader(const Locks& locks, std::string key, Callback callback, LeaderOptions options)
+    : loop_(detail::make_leader_loop(locks, std::move(key), std::move(callback), options)) {
   loop_->start();
 }
 

@@ -31,7 +31,8 @@ LeaderLoop::LeaderLoop(const Locks& locks, std::string key, Leader::Callback cal
               static_cast<std::uint64_t>(locks.clock().now().time_since_epoch().count()) ^
                   static_cast<std::uint64_t>(process_)) {}
 
-void LeaderLoop::start() {
+void LeaderLoop::start(AsyncObserver* observer) {
+  observer_ = observer;
   try {
     callback_thread_ = std::thread([this] { run_callbacks(); });
     supervisor_ = std::thread([this] { supervise(); });
@@ -43,13 +44,28 @@ void LeaderLoop::start() {
   }
 }
 
-void LeaderLoop::stop() noexcept {
+void LeaderLoop::request_end() noexcept {
   destroyed_.request_stop();
-  {
-    const ScopedLock lock(mutex_);
-    changed_.notify_all();
+  const ScopedLock lock(mutex_);
+  changed_.notify_all();
+}
+
+void LeaderLoop::throw_if_ended_early() const {
+  const ScopedLock lock(mutex_);
+  if (state_ == LeaderState::ended && !closed_) return;
+  LockSite site{locks_.options().prefix + key_, LockType::FENCED, locks_.describe()};
+  if (closed_) throw Closed(std::move(site));
+  throw Cancelled(std::move(site));
+}
+
+// The observer that the campaigning thread told of its end may destroy the loop on that thread.
+void LeaderLoop::stop() noexcept {
+  request_end();
+  if (supervisor_.get_id() == std::this_thread::get_id()) {
+    supervisor_.detach();
+  } else if (supervisor_.joinable()) {
+    supervisor_.join();
   }
-  if (supervisor_.joinable()) supervisor_.join();
   {
     const ScopedLock lock(mutex_);
     work_ = Work::quitting;
@@ -98,6 +114,7 @@ void LeaderLoop::supervise() noexcept {
     lead();
     pause();
   }
+  if (observer_ != nullptr) observer_->ended();
 }
 
 bool LeaderLoop::is_over() const {
@@ -122,6 +139,7 @@ void LeaderLoop::campaign() noexcept {
     fail(error.what());
     const ScopedLock lock(mutex_);
     state_ = LeaderState::ended;
+    closed_ = true;
   } catch (const std::exception& error) {
     fail(error.what());
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -22,6 +23,7 @@
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
 #include "leader/leader_pause.hpp"
+#include "locks/async/async_observer.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -36,9 +38,16 @@ class LeaderLoop {
   LeaderLoop& operator=(const LeaderLoop&) = delete;
   ~LeaderLoop() { stop(); }
 
-  /// Called once, when the callback may use its Leader. Throws std::system_error if a thread cannot
-  /// be created.
-  void start();
+  /// Called once, when the callback may use its Leader. `observer` is told when the loop has ended
+  /// and its lock is released, on the thread that campaigned, and may then destroy the loop there;
+  /// null: nobody. Throws std::system_error if a thread cannot be created.
+  void start(AsyncObserver* observer = nullptr);
+  /// Begins what `stop` completes: the callback is told to stop.
+  void request_end() noexcept;
+  /// What the destructor does: waits until the callback has ended and the lock is released.
+  void stop() noexcept;
+  /// After the end: throws Closed if the Locks were closed, and Cancelled after request_end.
+  void throw_if_ended_early() const;
 
   [[nodiscard]] LeaderHealth health() const;
   /// The same without the text, which needs memory.
@@ -52,8 +61,6 @@ class LeaderLoop {
  private:
   /// What the callback's thread does. It waits in `idle` and `ended`.
   enum class Work : std::uint8_t { idle, running, ended, quitting };
-
-  void stop() noexcept;
 
   // The thread that campaigns and watches.
   void supervise() noexcept;
@@ -81,6 +88,7 @@ class LeaderLoop {
 
   const Locks locks_;
   const std::string key_;
+  AsyncObserver* observer_ = nullptr;
   const Leader::Callback callback_;
   const std::chrono::milliseconds lease_, stop_before_, longest_pause_;
   const AfterReturn after_return_;
@@ -99,6 +107,7 @@ class LeaderLoop {
   std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);  ///< of the current term
   std::uint64_t term_ LATCHKEY_GUARDED_BY(mutex_) = 0;
   Clock::time_point elected_at_ LATCHKEY_GUARDED_BY(mutex_){};
+  bool closed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the Locks were
   bool resigns_ LATCHKEY_GUARDED_BY(mutex_) = false;
   bool failed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the callback of this term threw
   std::string trouble_ LATCHKEY_GUARDED_BY(mutex_);
@@ -106,5 +115,11 @@ class LeaderLoop {
   std::thread callback_thread_;
   std::thread supervisor_;
 };
+
+/// The loop of a new Leader, which is not started yet. Throws what the constructor of Leader
+/// throws.
+[[nodiscard]] std::unique_ptr<LeaderLoop> make_leader_loop(const Locks& locks, std::string key,
+                                                           Leader::Callback callback,
+                                                           const LeaderOptions& options);
 
 }  // namespace latchkey::inline v1::detail

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include <latchkey/attempt.hpp>
+#include <latchkey/lease.hpp>
 #include <latchkey/permits.hpp>
+#include <latchkey/wait.hpp>
 
 namespace latchkey::inline v1::detail {
 
@@ -14,5 +17,8 @@ void require_total(std::int64_t total);
 void require_valid(const Permits& permits);
 /// The same of a number that is still signed.
 [[nodiscard]] Permits checked_permits(std::int64_t taken, std::int64_t total);
+/// The acquire of `taken` permits of a semaphore that has `total`. Throws std::invalid_argument.
+[[nodiscard]] Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait,
+                                     Lease lease);
 
 }  // namespace latchkey::inline v1::detail

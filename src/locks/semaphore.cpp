@@ -16,15 +16,6 @@
 namespace latchkey::inline v1 {
 namespace {
 
-Attempt attempt_for(int taken, int total, Wait wait, Lease lease) {
-  Attempt attempt;
-  attempt.type = LockType::PERMIT;
-  attempt.wait = wait;
-  attempt.lease = lease;
-  attempt.permits = detail::checked_permits(taken, total);
-  return attempt;
-}
-
 Outcome::Kind administer(const Lock& lock, Verb verb, int total, LockInfo* info = nullptr) {
   Request request;
   request.verb = verb;
@@ -70,15 +61,24 @@ void require_valid(const Permits& permits) {
   static_cast<void>(checked_permits(permits.taken, permits.total));
 }
 
+Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait, Lease lease) {
+  Attempt attempt;
+  attempt.type = LockType::PERMIT;
+  attempt.wait = wait;
+  attempt.lease = lease;
+  attempt.permits = checked_permits(taken, total);
+  return attempt;
+}
+
 }  // namespace detail
 
 Hold Semaphore::acquire(int permits, Wait wait, Lease lease) const {
-  const Attempt attempt = attempt_for(permits, permits_, wait, lease);
+  const Attempt attempt = detail::permit_attempt(permits, permits_, wait, lease);
   return detail::LockAccess::space(lock_)->space().acquire(key(), Owner::make(), attempt);
 }
 
 std::optional<Hold> Semaphore::try_acquire(int permits, Wait wait, Lease lease) const {
-  const Attempt attempt = attempt_for(permits, permits_, wait, lease);
+  const Attempt attempt = detail::permit_attempt(permits, permits_, wait, lease);
   return detail::LockAccess::space(lock_)->space().try_acquire(key(), Owner::make(), attempt);
 }
 

@@ -27,14 +27,8 @@ constexpr Origin once_origin{.key_template = once_template};
 }  // namespace
 
 OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job) : job_(std::move(job)) {
-  const OnceSchedule::Wall now = job_->now();
-  report_.instant = job_->schedule.instant_at(now);
+  report_.instant = job_->schedule.instant_at(job_->now());
   key_ = once_key(job_->key, report_.instant);
-  if (!job_->schedule.is_in_time(report_.instant, now) || !take(now)) {
-    hold_.reset();  // a grant that came too late is given back
-    publish(report_.outcome == OnceOutcome::late ? Kind::once_late : Kind::once_taken,
-            report_.runner);
-  }
 }
 
 OnceAttempt::~OnceAttempt() {
@@ -42,25 +36,51 @@ OnceAttempt::~OnceAttempt() {
 }
 
 // Each run has an owner of its own, or a thread would re-enter what it has run.
-bool OnceAttempt::take(OnceReport::Instant now) {
-  const milliseconds left =
-      std::chrono::ceil<milliseconds>(report_.instant + job_->schedule.start_within - now);
-  began_ = job_->locks.clock().now();
+void OnceAttempt::take() {
+  if (!begin()) return;
   try {
-    hold_ = job_->locks.with_owner(Owner::make())
-                .acquire(key_, {.type = LockType::REENTRANT,
-                                .wait = std::clamp(left, milliseconds(0), job_->wait),
-                                .lease = job_->lease(),
-                                .origin = once_origin});
-  } catch (const LockTimeout& busy) {
-    report_.outcome = OnceOutcome::taken;
-    report_.runner = busy.holder();
-    return false;
+    granted(job_->locks.with_owner(Owner::make()).acquire(key_, attempt()));
+  } catch (const LockTimeout& error) {
+    busy(error);
   }
-  // The request may have been under way for long, or this process frozen: see OnceSchedule.
-  if (!job_->schedule.is_in_time(report_.instant, job_->now())) return false;
+}
+
+bool OnceAttempt::begin() {
+  began_ = job_->locks.clock().now();
+  if (job_->schedule.is_in_time(report_.instant, job_->now())) return true;
+  give_up();
+  return false;
+}
+
+Attempt OnceAttempt::attempt() const {
+  const milliseconds left =
+      std::chrono::ceil<milliseconds>(report_.instant + job_->schedule.start_within - job_->now());
+  return {.type = LockType::REENTRANT,
+          .wait = std::clamp(left, milliseconds(0), job_->wait),
+          .lease = job_->lease(),
+          .origin = once_origin};
+}
+
+// The request may have been under way for long, or this process frozen: see OnceSchedule. A grant
+// that came too late is given back.
+void OnceAttempt::granted(Hold&& hold) {
+  if (!job_->schedule.is_in_time(report_.instant, job_->now())) {
+    hold.release_quietly_after(milliseconds(0));
+    return give_up();
+  }
+  hold_ = std::move(hold);
   report_.outcome = OnceOutcome::ran;
-  return true;
+}
+
+void OnceAttempt::busy(const LockTimeout& error) {
+  report_.outcome = OnceOutcome::taken;
+  report_.runner = error.holder();
+  give_up();
+}
+
+void OnceAttempt::give_up() {
+  publish(report_.outcome == OnceOutcome::late ? Kind::once_late : Kind::once_taken,
+          report_.runner);
 }
 
 OnceRun OnceAttempt::run() const { return {report_.instant, hold_->stop_token(), *hold_}; }
@@ -69,35 +89,50 @@ void OnceAttempt::finish() {
   try {
     mark();
   } catch (Error& error) {
-    error.note_body_ran();
-    hold_.reset();
-    publish(Kind::once_failed, error.what());
+    not_marked(error);
     throw;
   }
-  hold_.reset();
-  publish(Kind::once_ran, {});
+  marked();
 }
 
 void OnceAttempt::mark() {
+  Mark how = how_to_mark();
+  if (how == Mark::extend && !hold_->extend(job_->mark_lease)) how = Mark::retake;
+  if (how != Mark::retake) return keep_mark();
+  hold_ = job_->locks.with_owner(Owner::make()).try_acquire(key_, retake_attempt());
+  if (hold_) keep_mark();
+  throw_lost();
+}
+
+OnceAttempt::Mark OnceAttempt::how_to_mark() {
   const bool was_lost = hold_->lost();
   if (job_->on_failure == OnFailure::skip_instant) {
     // The lease has ended by itself if the body took longer than that: nobody can begin the instant
     // any more.
     const bool is_over = job_->locks.clock().now() - began_ >= job_->schedule.mark();
     if (was_lost && !is_over) throw_lost();
-    return keep_mark();
+    return Mark::keep;
   }
-  // If it was lost and nobody else has it, the mark is set nevertheless.
-  if (was_lost || !hold_->extend(job_->mark_lease)) {
-    hold_ = job_->locks.with_owner(Owner::make())
-                .try_acquire(key_, {.type = LockType::REENTRANT,
-                                    .wait = milliseconds(0),
-                                    .lease = Lease(job_->mark_lease),
-                                    .origin = once_origin});
-    if (hold_) keep_mark();
-    throw_lost();
-  }
-  keep_mark();
+  return was_lost ? Mark::retake : Mark::extend;
+}
+
+// If it was lost and nobody else has it, the mark is set nevertheless.
+Attempt OnceAttempt::retake_attempt() const {
+  return {.type = LockType::REENTRANT,
+          .wait = milliseconds(0),
+          .lease = Lease(job_->mark_lease),
+          .origin = once_origin};
+}
+
+void OnceAttempt::marked() noexcept {
+  hold_.reset();
+  publish(Kind::once_ran, {});
+}
+
+void OnceAttempt::not_marked(Error& error) noexcept {
+  error.note_body_ran();
+  hold_.reset();
+  publish(Kind::once_failed, error.what());
 }
 
 /// Nobody holds the key any more, and it stays locked until its lease ends.

@@ -8,11 +8,16 @@ namespace asio = boost::asio;
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
@@ -50,6 +55,28 @@ std::vector<std::string> sent;
 asio::awaitable<void> send(const Order& order) {
   sent.push_back(order.id);
   co_return;
+}
+
+struct Page {
+  explicit Page(int number_of_page) : number(number_of_page) {}
+  int number;
+};
+std::vector<int> printed;
+asio::awaitable<void> print(const Page& page) {
+  printed.push_back(page.number);
+  co_return;
+}
+
+int reports = 0;
+asio::awaitable<void> send_report(latchkey::OncePer::Instant) {
+  ++reports;
+  co_return;
+}
+
+int bills = 0;
+asio::awaitable<bool> bill_next(std::uint64_t) {
+  if (bills == 3) throw boost::system::system_error(asio::error::operation_aborted);
+  co_return ++bills < 3;
 }
 
 namespace decorated {
@@ -98,6 +125,38 @@ void provide_threads(const latchkey::Locks& locks) {
   asio::thread_pool pool(4);
   latchkey::use_thread_pool(locks, pool);  // the pool must outlive the operations
 }
+
+asio::awaitable<void> render(latchkey::Locks locks, Page page) {
+  const latchkey::Semaphore printers = locks.semaphore("printers", 3);
+  const latchkey::Hold printer =
+      co_await latchkey::async_acquire(printers, 1, 30s, 60s, asio::use_awaitable);
+  co_await print(page);
+}
+
+asio::awaitable<bool> all_workers_are_ready(latchkey::Locks locks) {
+  const latchkey::CountDownLatch ready = locks.count_down_latch("workers:ready");
+  co_return co_await latchkey::async_wait_for(ready, 30s, asio::use_awaitable);
+}
+
+asio::awaitable<void> report_if_due(latchkey::OncePer report) {
+  const auto body = [](const latchkey::OnceRun& run) -> asio::awaitable<void> {
+    co_await send_report(run.instant);
+  };
+  co_await latchkey::async_run(report, body);
+}
+
+asio::awaitable<void> bill(latchkey::Locks locks) {
+  const latchkey::LeaderCoroutine work = [](std::uint64_t term) -> asio::awaitable<void> {
+    while (co_await bill_next(term)) {
+    }
+  };
+  co_await latchkey::async_lead(locks, "leader:billing", work, asio::use_awaitable);
+}
+
+asio::awaitable<void> stop_when_told(latchkey::Locks locks, asio::signal_set& signals) {
+  co_await signals.async_wait(asio::use_awaitable);
+  co_await latchkey::async_close(locks, 10s, asio::use_awaitable);
+}
 // clang-format on
 
 class CoroutinesPage : public ::testing::Test {
@@ -136,6 +195,29 @@ TEST_F(CoroutinesPage, OneOwnerEntersTwice) {
 TEST_F(CoroutinesPage, ATimerEndsTheWait) {
   const latchkey::Hold busy = locks_.acquire("k", {});
   EXPECT_EQ(result_of(acquire_or_time_out(locks_.lock("k"))), 1U);
+}
+
+TEST_F(CoroutinesPage, SemaphoresLatchesAndJobs) {
+  result_of(render(locks_, Page(4)));
+  EXPECT_EQ(printed, std::vector<int>{4});
+  EXPECT_TRUE(result_of(all_workers_are_ready(locks_))) << "a latch without a count is open";
+  const latchkey::OncePer report = locks_.once_per("report", 24h);
+  result_of(report_if_due(report));
+  result_of(report_if_due(report));
+  EXPECT_EQ(reports, 1);
+}
+
+TEST_F(CoroutinesPage, ALeaderLeadsUntilTheServiceIsToldToStop) {
+  asio::io_context context;
+  asio::signal_set signals(context, SIGUSR1);
+  std::exception_ptr end_of_leader;
+  asio::co_spawn(context, bill(locks_),
+                 [&](std::exception_ptr error) { end_of_leader = std::move(error); });
+  asio::co_spawn(context, stop_when_told(locks_, signals), asio::detached);
+  while (bills < 3) context.run_one();
+  std::raise(SIGUSR1);
+  context.run();
+  EXPECT_THROW(std::rethrow_exception(end_of_leader), latchkey::Closed);
 }
 
 TEST_F(CoroutinesPage, AThreadPoolForASimpleBackend) { provide_threads(locks_); }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -21,12 +22,17 @@
 #include <latchkey/attempt.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/lock.hpp>
+#include <latchkey/locks.hpp>
+#include <latchkey/semaphore.hpp>
 
 namespace latchkey::inline v1::detail {
 
 using AcquireSignature = void(std::exception_ptr, Hold);
 using TryAcquireSignature = void(std::exception_ptr, std::optional<Hold>);
-using ReleaseSignature = void(std::exception_ptr, bool);
+/// Of release, extend and what else ends as yes or no.
+using FlagSignature = void(std::exception_ptr, bool);
+using ReleaseSignature = FlagSignature;
+using DoneSignature = void(std::exception_ptr);
 template <class Signature>
 using AnyHandler = boost::asio::any_completion_handler<Signature>;
 
@@ -65,6 +71,15 @@ void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, 
 void initiate(AnyHandler<ReleaseSignature>&& handler, HandlerContext&& context, Hold&& hold,
               DecoratedRelease terms);
 
+void initiate(AnyHandler<FlagSignature>&& handler, HandlerContext&& context,
+              std::reference_wrapper<Hold> hold, std::chrono::milliseconds lease);
+void initiate(AnyHandler<DoneSignature>&& handler, HandlerContext&& context, Locks&& locks,
+              std::chrono::milliseconds drain);
+
+/// The lock whose permits a semaphore gives, and an acquire of `permits` of them. The attempt
+/// throws std::invalid_argument for a bad number.
+[[nodiscard]] Lock lock_of(const Semaphore& semaphore);
+[[nodiscard]] Attempt attempt_of(const Semaphore& semaphore, int permits, Wait wait, Lease lease);
 /// The acquire of `lock`, which is no decorated call.
 inline Attempt attempt_of(const Lock& lock, Wait wait, Lease lease) noexcept {
   Attempt attempt;

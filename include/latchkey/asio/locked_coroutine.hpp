@@ -89,7 +89,7 @@ boost::asio::awaitable<void> run_call(CoroutineRunOf<Result>& run, const Options
   const CoroutineRun::End end(run);
   const typename Ready::CallOfPlace call{{Ready::template site<Returned>, addresses}};
   const LockedSite& known = Ready::template site<Returned>;
-  co_await run.accept_all_cancellations();
+  co_await accept_all_cancellations();
   Entry entry = Entry::held;
   if constexpr (Options::never_throws) {
     try {

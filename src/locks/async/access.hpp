@@ -8,9 +8,11 @@
 #include <utility>
 #include <variant>
 
+#include <latchkey/count_down_latch.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/lock.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/semaphore.hpp>
 
 #include "locks/hold/held.hpp"
 #include "locks/hold/scope_holds.hpp"
@@ -26,6 +28,13 @@ class LockAccess {
   [[nodiscard]] static const std::shared_ptr<SpaceRef>& space(const Lock& lock) noexcept {
     return lock.space_;
   }
+  [[nodiscard]] static const std::shared_ptr<SpaceRef>& space(
+      const CountDownLatch& latch) noexcept {
+    return latch.space_;
+  }
+  [[nodiscard]] static const Lock& lock(const Semaphore& semaphore) noexcept {
+    return semaphore.lock_;
+  }
   /// Null: the lock of one key.
   [[nodiscard]] static const std::shared_ptr<const LockSet>& several(const Lock& lock) noexcept {
     return lock.several_;
@@ -40,6 +49,8 @@ class HoldAccess {
   [[nodiscard]] static Hold make_empty() noexcept { return Hold(Held(), HoldTerms()); }
   [[nodiscard]] static bool is_empty(const Hold& hold) noexcept { return hold.is_empty(); }
 
+  [[nodiscard]] static const Held& held(const Hold& hold) noexcept { return hold.held_; }
+  [[nodiscard]] static HoldTerms terms(const Hold& hold) noexcept { return hold.terms_; }
   /// Of the first key; null: no Locks and no Lock of it is left, or the hold is empty.
   [[nodiscard]] static std::shared_ptr<SpaceRef> space(const Hold& hold) noexcept {
     if (hold.is_empty()) return nullptr;

@@ -6,6 +6,7 @@
 
 #include <latchkey/hold.hpp>
 
+#include "locks/async/async_observer.hpp"
 #include "locks/space/started_call.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -20,16 +21,6 @@ class AsyncCall : public StartedCall, private CallCompletion {
  protected:
   explicit AsyncCall(LockSpace& space) noexcept : StartedCall(space) { call_.completion = this; }
   ~AsyncCall() = default;
-};
-
-/// Is told that an asynchronous operation has ended.
-class AsyncObserver {
- public:
-  /// Called once, under the conditions of CallCompletion::answered. It may destroy the operation.
-  virtual void ended() noexcept = 0;
-
- protected:
-  ~AsyncObserver() = default;
 };
 
 /// A release that nobody waits for: its errors go to the listener.

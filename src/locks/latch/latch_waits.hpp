@@ -13,23 +13,67 @@
 
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
+#include "locks/async/async_observer.hpp"
+#include "locks/latch/latch_wait.hpp"
 
 namespace latchkey::inline v1::detail {
 
-class LatchWait;
+class AsyncLatchWait;
 class LockSpace;
+struct DirectRequest;
 
 /// The waits for latches of one space. Thread-safe.
 ///
-/// Carries out what each LatchWait decides. The waits of one key share a subscription, which the
-/// last of them ends.
-class LatchWaits {
+/// Carries out what each LatchWait decides: on the waiting thread, or on the timer thread for a
+/// wait that no thread waits for. The waits of one key share a subscription, which the last of them
+/// ends.
+class LatchWaits final : private AsyncObserver {
  public:
   explicit LatchWaits(LockSpace& space) noexcept : space_(space) {}
 
   /// True: the count was zero within `wait`. False: it was not. Throws BackendUnavailable,
   /// BackendRefused and Closed.
   bool wait(std::string_view key, Wait length);
+
+  // --- waits that no thread waits for ---
+  /// `added` is advanced by the timer thread until it has ended. Throws BackendUnavailable if there
+  /// is no timer thread.
+  void add(AsyncLatchWait& added);
+  /// The timer thread looks again at all of them. On any thread.
+  void call_timer() noexcept;
+  /// By the timer thread.
+  void tick() noexcept;
+  /// Ends the waits that are left: their contexts have ended. After the timer thread.
+  void end_all() noexcept;
+  /// A request whose outcome the timer thread looks for.
+  void submit(DirectRequest& request);
+
+  // --- what both kinds of wait do ---
+  /// One wait in the list of those that are woken if their latch changes.
+  struct Waiter {
+    explicit Waiter(std::string_view its_key) noexcept : key(its_key) {}
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    virtual void wake() noexcept = 0;
+
+    const std::string_view key;
+    bool notified = false;  ///< guarded by the mutex of LatchWaits, as `next` is
+    Waiter* next = nullptr;
+
+   protected:
+    ~Waiter() = default;
+  };
+  [[nodiscard]] LatchWait::Settings settings() const noexcept;
+  /// Into the list, before the subscription is requested.
+  void enter(Waiter& waiter) noexcept;
+  /// Out of the list. The request that is to be sent if it was the last one of its key; null: it
+  /// was not, or there is no memory, so that the subscription stays and wakes nobody.
+  [[nodiscard]] std::unique_ptr<DirectRequest> leave(const Waiter& waiter) noexcept;
+  /// Whether the waiter was notified since it last asked.
+  [[nodiscard]] bool take_notification(Waiter& waiter) noexcept;
+  /// Reports the reply to a read. Throws BackendRefused.
+  void on_count_reply(const DirectRequest& answered, LatchWait& wait);
+  [[nodiscard]] bool is_closed() noexcept;
 
   // The sink's part.
   void notify(std::string_view key) noexcept;
@@ -39,42 +83,32 @@ class LatchWaits {
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.lock(); }
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
-  /// In the child: the waits were those of the parent's threads.
+  /// In the child: the waits were those of the parent.
   void forget_parent() noexcept LATCHKEY_FORK_HANDLER {
     first_ = nullptr;
+    first_async_ = nullptr;
     mutex_.unlock();
   }
 
  private:
-  /// One wait, on the stack of its thread.
-  struct Waiter {
-    std::string_view key;
-    Parker* parker;
-    bool notified = false;
-    Waiter* next = nullptr;
-  };
-  /// Ends the part of a waiter in the list and in the subscription.
-  struct Membership {
-    LatchWaits& waits;
-    Waiter& waiter;
-    Membership(LatchWaits& its_waits, Waiter& its_waiter) : waits(its_waits), waiter(its_waiter) {}
-    Membership(const Membership&) = delete;
-    Membership& operator=(const Membership&) = delete;
-    ~Membership() { waits.leave(waiter); }
-  };
+  struct ThreadWaiter;
+  struct Membership;
 
-  void enter(Waiter& waiter, Clock::time_point until);
-  void leave(Waiter& waiter) noexcept;
+  void ended() noexcept override { call_timer(); }
+  void read(std::string_view key, LatchWait& wait);
+  void subscribe(ThreadWaiter& waiter, Clock::time_point until);
+  void unsubscribe(ThreadWaiter& waiter) noexcept;
+  void sleep(ThreadWaiter& waiter, Clock::time_point until);
   [[nodiscard]] bool is_awaited(std::string_view key) const noexcept LATCHKEY_REQUIRES(mutex_);
   void remove(const Waiter& waiter) noexcept LATCHKEY_REQUIRES(mutex_);
-  void read(std::string_view key, LatchWait& wait);
-  void sleep(Waiter& waiter, Clock::time_point until);
-  [[nodiscard]] LockSite site_of(std::string_view key) const;
+  void remove_async(AsyncLatchWait& ended) noexcept;
+  [[nodiscard]] AsyncLatchWait* first_async() noexcept;
   void throw_if_closed(std::string_view key);
 
   LockSpace& space_;
   SmallMutex mutex_;
   Waiter* first_ LATCHKEY_GUARDED_BY(mutex_) = nullptr;
+  AsyncLatchWait* first_async_ LATCHKEY_GUARDED_BY(mutex_) = nullptr;
   bool closed_ LATCHKEY_GUARDED_BY(mutex_) = false;
 };
 

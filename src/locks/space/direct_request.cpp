@@ -51,14 +51,24 @@ bool DirectRequests::wait(const DirectRequest& request, Clock::time_point until)
 }
 
 void DirectRequests::abandon(std::unique_ptr<DirectRequest> request) noexcept {
-  DirectRequest& abandoned = *request.release();
+  if (!give_up(request)) request->answered_late();
+}
+
+// In the list before it is abandoned: the thread that answers it then takes it out.
+bool DirectRequests::give_up(std::unique_ptr<DirectRequest>& request) noexcept {
+  DirectRequest& abandoned = *request;
   {
     const ScopedLock lock(mutex_);
     abandoned.next_abandoned = abandoned_;
     if (abandoned_ != nullptr) abandoned_->previous_abandoned = &abandoned;
     abandoned_ = &abandoned;
   }
-  if (!abandoned.abandon()) finish(abandoned);
+  if (abandoned.abandon()) {
+    static_cast<void>(request.release());
+    return true;
+  }
+  take_out(abandoned);
+  return false;
 }
 
 void DirectRequests::completed(DirectRequest& request, Outcome&& outcome) noexcept {
@@ -67,15 +77,17 @@ void DirectRequests::completed(DirectRequest& request, Outcome&& outcome) noexce
 
 // The outcome of an abandoned request has arrived.
 void DirectRequests::finish(DirectRequest& abandoned) noexcept {
-  {
-    const ScopedLock lock(mutex_);
-    DirectRequest* const previous = abandoned.previous_abandoned;
-    DirectRequest* const next = abandoned.next_abandoned;
-    (previous != nullptr ? previous->next_abandoned : abandoned_) = next;
-    if (next != nullptr) next->previous_abandoned = previous;
-  }
+  take_out(abandoned);
   abandoned.answered_late();
   delete &abandoned;
+}
+
+void DirectRequests::take_out(DirectRequest& abandoned) noexcept {
+  const ScopedLock lock(mutex_);
+  DirectRequest* const previous = abandoned.previous_abandoned;
+  DirectRequest* const next = abandoned.next_abandoned;
+  (previous != nullptr ? previous->next_abandoned : abandoned_) = next;
+  if (next != nullptr) next->previous_abandoned = previous;
 }
 
 void DirectRequests::drop_all() noexcept {

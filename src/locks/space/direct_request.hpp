@@ -13,6 +13,7 @@
 
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
+#include "locks/async/async_observer.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -33,7 +34,8 @@ struct DirectRequest : Request {
   DirectRequest& operator=(const DirectRequest&) = delete;
   virtual ~DirectRequest() = default;
 
-  Parker* parker = nullptr;  ///< of the caller
+  Parker* parker = nullptr;           ///< of the caller
+  AsyncObserver* observer = nullptr;  ///< is told of the outcome if no thread waits for it
   Outcome outcome{};
   std::string own_key{};  ///< for `key`, if the caller's text may go before the request
   LockInfo own_info{};    ///< the same for `info`
@@ -49,16 +51,18 @@ struct DirectRequest : Request {
   /// the caller may destroy it as soon as it sees that it is answered.
   bool answer(Outcome&& what) noexcept {
     Parker* const sleeper = parker;
+    AsyncObserver* const told = observer;
     outcome = std::move(what);
     if (stage_.exchange(Stage::answered, std::memory_order_acq_rel) == Stage::abandoned)
       return false;
-    sleeper->unpark();
+    told != nullptr ? told->ended() : sleeper->unpark();
     return true;
   }
 
   /// By the caller. False: the request was answered in the meantime.
   [[nodiscard]] bool abandon() noexcept {
-    return stage_.exchange(Stage::abandoned, std::memory_order_acq_rel) == Stage::awaited;
+    Stage expected = Stage::awaited;
+    return stage_.compare_exchange_strong(expected, Stage::abandoned, std::memory_order_acq_rel);
   }
 
   /// The outcome arrived after the request was abandoned.
@@ -86,6 +90,9 @@ class DirectRequests {
   [[nodiscard]] bool wait(const DirectRequest& request, Clock::time_point until);
   /// `request` was submitted, and its caller waits no longer.
   void abandon(std::unique_ptr<DirectRequest> request) noexcept;
+  /// The same, unless it was answered meanwhile: false, and `request` has its outcome. True:
+  /// `request` is null.
+  [[nodiscard]] bool give_up(std::unique_ptr<DirectRequest>& request) noexcept;
 
   /// The sink's part.
   void completed(DirectRequest& request, Outcome&& outcome) noexcept;
@@ -98,6 +105,7 @@ class DirectRequests {
  private:
   void prepare(DirectRequest& request);
   void finish(DirectRequest& abandoned) noexcept;
+  void take_out(DirectRequest& abandoned) noexcept;
 
   ShardDriver& driver_;
   Clock& clock_;

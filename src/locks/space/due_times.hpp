@@ -21,11 +21,16 @@ namespace latchkey::inline v1::detail {
 class DueTimes {
  public:
   static constexpr std::size_t groups = 32;
+  /// What note_waits is about.
+  static constexpr std::size_t waits_group = groups;
 
   /// Something in `group` is due at `at`. Wakes the timer thread if it sleeps for longer.
   void note(std::size_t group, Clock::time_point at) noexcept {
     if (ticks(at) < next_due_[group].at.load(std::memory_order_relaxed)) lower_and_wake(group, at);
   }
+
+  /// Waits that belong to no shard (LatchWaits) are to be looked at then.
+  void note_waits(Clock::time_point at) noexcept { note(waits_group, at); }
 
   // --- by the timer thread ---
   /// Returns once something was due for the first time, or wake() was called.
@@ -57,7 +62,7 @@ class DueTimes {
     std::atomic<Clock::rep> at{ticks(Clock::never())};
   };
 
-  std::array<DueTime, groups> next_due_;
+  std::array<DueTime, groups + 1> next_due_;
   std::atomic<Clock::rep> sleeps_until_{ticks(Clock::never())};
   std::atomic<int> has_work_{0};
   std::unique_ptr<Parker> parker_ = std::make_unique<Parker>();

@@ -12,6 +12,7 @@
 #include <latchkey/error.hpp>
 
 #include "core/mutex.hpp"
+#include "locks/latch/latch_waits.hpp"
 #include "locks/listener/reporter.hpp"
 #include "locks/space/leak_intentionally.hpp"
 #include "locks/space/lock_space.hpp"
@@ -27,7 +28,7 @@ void LeaseTimer::start(std::string_view key, LockType type) {
     running_.store(true, std::memory_order_release);
   } catch (const std::system_error& error) {
     throw BackendUnavailable(
-        {std::string(key), type, backend_.describe()},
+        {std::string(key), type, to_.backend.describe()},
         "nothing was requested, because the thread that renews locks cannot be created (" +
             error.code().message() +
             "): raise the limit on threads (ulimit -u, the cgroup's pids.max) or use fewer");
@@ -36,7 +37,7 @@ void LeaseTimer::start(std::string_view key, LockType type) {
 
 void LeaseTimer::stop() noexcept {
   ending_.store(true);
-  due_times_.wake();
+  to_.due_times.wake();
   std::thread ended;
   {
     const ScopedLock lock(mutex_);
@@ -50,7 +51,7 @@ void LeaseTimer::delete_when_ended(LockSpace& space) noexcept {
   const ScopedLock lock(mutex_);
   unused_ = &space;
   ending_.store(true);
-  due_times_.wake();
+  to_.due_times.wake();
 }
 
 void LeaseTimer::run() {
@@ -68,24 +69,28 @@ void LeaseTimer::run() {
 void LeaseTimer::run_until_ending() {
   // How often the thread looks again whether there is a thread that can deliver events.
   constexpr std::chrono::milliseconds thread_pause{500};
-  due_times_.wait_for_work();
+  to_.due_times.wait_for_work();
   while (!ending_.load()) {
-    const Clock::time_point now = clock_.now();
+    const Clock::time_point now = to_.clock.now();
     tick_due(now);
-    const Clock::time_point next = due_times_.prepare_sleep();
+    const Clock::time_point next = to_.due_times.prepare_sleep();
     if (next <= now) continue;
-    driver_.drive(due_times_.parker(),
-                  reporter_.has_thread() ? next : std::min(next, later(now, thread_pause)));
+    to_.driver.drive(to_.due_times.parker(),
+                     to_.reporter.has_thread() ? next : std::min(next, later(now, thread_pause)));
   }
 }
 
 // Renewals that are due at the same time are sent together.
 void LeaseTimer::tick_due(Clock::time_point now) {
-  backend_.cork();
-  for (std::size_t group = 0; group < DueTimes::groups; ++group) {
-    if (due_times_.is_due(group, now)) driver_.tick_due(group, now);
+  if (to_.due_times.is_due(DueTimes::waits_group, now)) {
+    to_.due_times.clear(DueTimes::waits_group);
+    to_.latch_waits.tick();
   }
-  backend_.uncork();
+  to_.backend.cork();
+  for (std::size_t group = 0; group < DueTimes::groups; ++group) {
+    if (to_.due_times.is_due(group, now)) to_.driver.tick_due(group, now);
+  }
+  to_.backend.uncork();
 }
 
 // The parent's thread does not exist in the child: there is nothing to join.

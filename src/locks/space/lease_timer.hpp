@@ -16,21 +16,27 @@
 
 namespace latchkey::inline v1::detail {
 
+class LatchWaits;
 class LockSpace;
 class Reporter;
 class ShardDriver;
 
-/// The one thread of a space that renews and verifies leases, repeats releases and declares leases
-/// over. It drives the backend while it waits. Thread-safe.
+/// The one thread of a space that renews and verifies leases, repeats releases, declares leases
+/// over, and advances what no other thread waits for. It drives the backend while it waits.
+/// Thread-safe.
 class LeaseTimer {
  public:
-  LeaseTimer(ShardDriver& driver, DueTimes& due_times, Reporter& reporter, Clock& clock,
-             Backend& backend) noexcept
-      : driver_(driver),
-        due_times_(due_times),
-        reporter_(reporter),
-        clock_(clock),
-        backend_(backend) {}
+  /// What the timer thread works for. All of it must outlive this.
+  struct Surroundings {
+    ShardDriver& driver;
+    DueTimes& due_times;
+    LatchWaits& latch_waits;
+    Reporter& reporter;
+    Clock& clock;
+    Backend& backend;
+  };
+
+  explicit LeaseTimer(const Surroundings& surroundings) noexcept : to_(surroundings) {}
   LeaseTimer(const LeaseTimer&) = delete;
   LeaseTimer& operator=(const LeaseTimer&) = delete;
   ~LeaseTimer() { stop(); }
@@ -59,11 +65,7 @@ class LeaseTimer {
   void run_until_ending();
   void tick_due(Clock::time_point now);
 
-  ShardDriver& driver_;
-  DueTimes& due_times_;
-  Reporter& reporter_;
-  Clock& clock_;
-  Backend& backend_;
+  Surroundings to_;
   std::atomic<bool> running_{false};
   std::atomic<bool> ending_{false};
   SmallMutex mutex_;

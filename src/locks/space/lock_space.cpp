@@ -96,7 +96,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
                    options_.command_timeout < std::chrono::milliseconds(100)),
       reports_grants_(settings_.events == CoordinatorSettings::Events::everything),
       driver_({clock_, *backend_, *this, reporter_, closers_, due_times_}),
-      timer_(driver_, due_times_, reporter_, clock_, *backend_),
+      timer_({driver_, due_times_, latch_waits_, reporter_, clock_, *backend_}),
       direct_requests_(driver_, clock_),
       latch_waits_(*this) {
   reporter_.warn();
@@ -113,6 +113,7 @@ LockSpace::~LockSpace() {
   timer_.stop();
   backend_.reset();  // no request is under way from here on
   direct_requests_.drop_all();
+  latch_waits_.end_all();
   driver_.drop_all();
 }
 
@@ -180,14 +181,15 @@ void LockSpace::notified(const Notification& notification) noexcept {
 
 // --- the end ---
 
-void LockSpace::close(std::chrono::milliseconds drain) {
+void LockSpace::close(std::chrono::milliseconds drain, const std::stop_token& hurry) {
   const SanitizerPause pause;
   const Closers::Entry entry(closers_);
+  const std::stop_callback wake(hurry, [this] { closers_.wake(); });
   driver_.refuse_calls();
   latch_waits_.close();
   driver_.for_each_coordinator(
       [](Coordinator& each, EventContext& context) { each.end_waits(context); });
-  wait_while(&Coordinator::held, later(clock_.now(), drain), entry.parker());
+  wait_while(&Coordinator::held, later(clock_.now(), drain), entry.parker(), hurry);
   driver_.for_each_coordinator(
       [](Coordinator& each, EventContext& context) { each.end_holds(context); });
   wait_while(&Coordinator::unfinished, later(clock_.now(), options_.command_timeout),
@@ -196,8 +198,10 @@ void LockSpace::close(std::chrono::milliseconds drain) {
 }
 
 void LockSpace::wait_while(bool (Coordinator::*condition)() const, Clock::time_point until,
-                           Parker& parker) {
-  while (driver_.any(condition) && clock_.now() < until) driver_.drive(parker, until);
+                           Parker& parker, const std::stop_token& hurry) {
+  while (driver_.any(condition) && clock_.now() < until && !hurry.stop_requested()) {
+    driver_.drive(parker, until);
+  }
 }
 
 void LockSpace::detach() {

@@ -76,7 +76,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   Outcome::Kind administer(const Request& request);
   /// Several of them at once. Throws if one of them failed.
   void administer_all(std::span<const Request> requests);
-  void close(std::chrono::milliseconds drain);
+  /// A stop request ends the drain early, as if it were over.
+  void close(std::chrono::milliseconds drain, const std::stop_token& hurry = {});
 
   // --- event loops ---
   /// From now on a call that blocks a thread of an event loop is reported, once.
@@ -92,6 +93,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] ShardDriver& driver() noexcept { return driver_; }
   [[nodiscard]] LeaseTimer& timer() noexcept { return timer_; }
   [[nodiscard]] DirectRequests& direct_requests() noexcept { return direct_requests_; }
+  [[nodiscard]] DueTimes& due_times() noexcept { return due_times_; }
   [[nodiscard]] LatchWaits& latch_waits() noexcept { return latch_waits_; }
   [[nodiscard]] Reporter& reporter() noexcept { return reporter_; }
 
@@ -163,7 +165,8 @@ class LockSpace final : public Sink, public ForkParticipant {
                std::chrono::milliseconds linger, const ErrorContext* context);
   /// Throws unless it was granted or is gone.
   Outcome::Kind kind_or_throw(const DirectRequest& answered) const;
-  void wait_while(bool (Coordinator::*condition)() const, Clock::time_point until, Parker& parker);
+  void wait_while(bool (Coordinator::*condition)() const, Clock::time_point until, Parker& parker,
+                  const std::stop_token& hurry = {});
 
   const std::uint64_t number_;  ///< never reused, unlike an address
   const Options options_;

@@ -1,0 +1,69 @@
+// A wait for a latch that no thread waits for.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <latchkey/clock.hpp>
+#include <latchkey/wait.hpp>
+
+#include "locks/async/async_observer.hpp"
+#include "locks/latch/latch_wait.hpp"
+#include "locks/latch/latch_waits.hpp"
+#include "locks/space/direct_request.hpp"
+
+namespace latchkey::inline v1::detail {
+
+/// LatchWait decides; the timer thread carries out its steps. Whatever happens to the wait calls
+/// the timer thread, so that no two threads run a step. Started at most once. It must not be
+/// destroyed while it is pending.
+class AsyncLatchWait final : public LatchWaits::Waiter {
+ public:
+  /// `key`, with its prefix, must outlive it.
+  AsyncLatchWait(LockSpace& space, std::string_view key, AsyncObserver& observer) noexcept
+      : Waiter(key), space_(space), observer_(observer) {}
+
+  /// Pending from now on: the observer will be told. Throws BackendUnavailable.
+  void start(Wait length);
+  /// Ends the wait. On any thread, after start has returned.
+  void cancel() noexcept;
+  /// After the end, once. Throws what CountDownLatch::wait_for throws, and Cancelled.
+  bool result();
+
+  // --- by LatchWaits, on the timer thread ---
+  /// True: it has ended.
+  [[nodiscard]] bool advance() noexcept;
+  /// When it is to be advanced again, if nothing happens before.
+  [[nodiscard]] Clock::time_point due() const noexcept { return due_; }
+  /// No thread and no backend is left for it.
+  void drop() noexcept { request_.reset(); }
+  void tell_ended() noexcept { observer_.ended(); }
+
+  AsyncLatchWait* next_async = nullptr;  ///< in the list of LatchWaits
+
+ private:
+  void wake() noexcept override { space_waits().call_timer(); }
+  [[nodiscard]] LatchWaits& space_waits() const noexcept;
+  /// True: the step is done, and LatchWait has decided on another one.
+  [[nodiscard]] bool run_step();
+  [[nodiscard]] bool is_over() const noexcept;
+  /// True: answered, or not until the end of the step; then request_ is null.
+  [[nodiscard]] bool is_request_over(Verb verb);
+  void end() noexcept;
+
+  LockSpace& space_;
+  AsyncObserver& observer_;
+  Clock::time_point began_{};
+  Clock::time_point due_{};
+  std::optional<LatchWait> wait_{};
+  std::unique_ptr<DirectRequest> request_{};  ///< of the step; null: none is under way
+  bool listed_ = false;                       ///< among those that are woken
+  std::exception_ptr failure_{};
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace latchkey::inline v1::detail

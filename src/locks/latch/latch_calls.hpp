@@ -1,0 +1,44 @@
+// What blocking and asynchronous calls about latches share: their requests, errors and events.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <latchkey/backend.hpp>
+#include <latchkey/clock.hpp>
+#include <latchkey/error.hpp>
+#include <latchkey/listener.hpp>
+
+#include "locks/space/direct_request.hpp"
+
+namespace latchkey::inline v1::detail {
+
+class LockSpace;
+
+/// One thing that can be done with a latch by one request.
+enum class LatchAction : std::uint8_t { set, count_down, count, destroy };
+
+/// The request, which is not submitted yet. `count`: of `set`. Throws std::invalid_argument for a
+/// count that no latch has.
+[[nodiscard]] std::unique_ptr<DirectRequest> make_latch_request(std::string_view key,
+                                                                LatchAction action,
+                                                                std::uint32_t count = 1);
+/// A request of a wait: the count, or a subscription.
+[[nodiscard]] std::unique_ptr<DirectRequest> make_latch_request(std::string_view key, Verb verb);
+
+/// What the reply says, after its event was published: the count that is left, or 1 for yes and 0
+/// for no. Throws BackendUnavailable and BackendRefused.
+[[nodiscard]] std::uint32_t latch_result(LockSpace& space, LatchAction action,
+                                         const DirectRequest& answered);
+
+/// The result of a wait, after its event was published.
+[[nodiscard]] bool end_latch_wait(LockSpace& space, std::string_view key, bool open,
+                                  Clock::time_point began) noexcept;
+void publish_failed_latch_wait(LockSpace& space, std::string_view key, std::string_view text,
+                               Clock::time_point began) noexcept;
+
+[[nodiscard]] LockSite site_of_latch(const LockSpace& space, std::string_view key);
+
+}  // namespace latchkey::inline v1::detail
