@@ -62,7 +62,7 @@ struct Page {
   int number;
 };
 std::vector<int> printed;
-asio::awaitable<void> print(const Page& page) {
+asio::awaitable<void> print_out(const Page& page) {
   printed.push_back(page.number);
   co_return;
 }
@@ -130,7 +130,7 @@ asio::awaitable<void> render(latchkey::Locks locks, Page page) {
   const latchkey::Semaphore printers = locks.semaphore("printers", 3);
   const latchkey::Hold printer =
       co_await latchkey::async_acquire(printers, 1, 30s, 60s, asio::use_awaitable);
-  co_await print(page);
+  co_await print_out(page);
 }
 
 asio::awaitable<bool> all_workers_are_ready(latchkey::Locks locks) {

@@ -27,7 +27,7 @@ class AsyncLatchWait final : public LatchWaits::Waiter {
   AsyncLatchWait(LockSpace& space, std::string_view key, AsyncObserver& observer) noexcept
       : Waiter(key), space_(space), observer_(observer) {}
 
-  /// Pending from now on: the observer will be told. Throws BackendUnavailable.
+  /// The observer will be told of the end. Throws BackendUnavailable.
   void start(Wait length);
   /// Ends the wait. On any thread, after start has returned.
   void cancel() noexcept;
