@@ -5,8 +5,9 @@
 #   scripts/lanes.sh list          the names of the lanes
 #
 # A lane runs the unit tests, the simulator, the programs that must not compile, and the tests of latchkey
-# on that system's Redis; everything else is built. Its log is build/lanes/<lane>.log. Roots with the
-# packages of a lane installed are kept in build/roots, as is the cache of its compiler.
+# on that system's Redis; everything else is built. With the system's own compiler it also runs the tests of
+# the other stores on that system's servers. Its log is build/lanes/<lane>.log. Roots with the packages of a
+# lane installed are kept in build/roots, as is the cache of its compiler.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
@@ -19,10 +20,10 @@ fail() { say "$*"; exit 1; }
 lanes='
 bookworm-gcc     bookworm  gcc           20  each
 bookworm-clang   bookworm  clang-19      20  all
-trixie-gcc       trixie    gcc           20  all
+trixie-gcc       trixie    gcc           20  stores
 trixie-clang     trixie    clang-19      20  all
 trixie-newest    trixie    newest-clang  20  all
-forky-gcc        forky     gcc           20  all
+forky-gcc        forky     gcc           20  stores
 forky-gcc-23     forky     gcc           23  all
 forky-gcc-26     forky     gcc           26  all
 forky-clang      forky     newest-clang  20  all
@@ -79,19 +80,31 @@ count() {
                       sort -u | tr '\n' ' ')
 }
 
-# lane_all [cmake option...]
-lane_all() {
-  configure "$build" "-DCMAKE_CXX_STANDARD=$standard" "$@" || return 1
-  cmake --build "$build" -- --quiet || return 1
-  local status=0
-  run_tests -R '^(unit|sim|asio|redis_[0-9]+|compile_fail)$' || status=1
+readonly tests_of_all='unit|sim|asio|redis_[0-9]+|compile_fail'
+readonly tests_of_stores='postgresql|mysql|zookeeper|etcd|mongodb'
+
+# build_and_test <tests> [cmake option...]
+build_and_test() {
+  local status=0 tests=$1
+  shift
+  configure "$build" "-DCMAKE_CXX_STANDARD=$standard" "$@" && cmake --build "$build" -- --quiet || return 1
+  if [[ $tests == *"|$tests_of_stores" ]]; then
+    cmake --build "$build" --target store_tests -- --quiet || return 1
+  fi
+  run_tests -R "^($tests)$" || status=1
   count
   report "$passed" "$failed" "$names_of_failed"
   return $status
 }
+lane_all() { build_and_test "$tests_of_all"; }
+
+# With the servers of the other stores that the system has, and its libraries for them.
+lane_stores() {
+  scripts/deps.sh stores && build_and_test "$tests_of_all|$tests_of_stores"
+}
 
 # Each source is compiled alone: it includes what it uses.
-lane_each() { lane_all -DLATCHKEY_UNITY=OFF; }
+lane_each() { build_and_test "$tests_of_all" -DLATCHKEY_UNITY=OFF; }
 
 # Debian's yaml-cpp, fmt and GoogleTest are made for libstdc++: the library without policy files, and a
 # program that uses it.
@@ -165,7 +178,7 @@ FLAGS
 inside() {
   local suite compiler kind
   read -r _ suite compiler standard kind < <(awk -v lane="$1" '$1 == lane' <<<"$lanes")
-  export CCACHE_DIR=/root/ccache
+  export CCACHE_DIR=/root/ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   mkdir -p build
   scripts/deps.sh test || return 1
   provide_compiler "$compiler" || { cat build/apt.log; return 1; }
