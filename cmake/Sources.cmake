@@ -117,9 +117,13 @@ set(latchkey_sources
   src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp
   src/memory/memory_space.cpp
+  src/once/cron_fields.cpp
+  src/once/cron_times.cpp
   src/once/once_attempt.cpp
+  src/once/once_loop.cpp
   src/once/once_per.cpp
   src/once/once_schedule.cpp
+  src/once/time_zone.cpp
   src/policy/duration.cpp
   src/policy/method_pattern.cpp
   src/policy/nearest.cpp
@@ -237,6 +241,7 @@ set(latchkey_headers
   include/latchkey/clock.hpp
   include/latchkey/completes_at_return.hpp
   include/latchkey/count_down_latch.hpp
+  include/latchkey/cron.hpp
   include/latchkey/cxx20.hpp
   include/latchkey/decorate.hpp
   include/latchkey/decorate/decorated.hpp
@@ -302,6 +307,7 @@ set(latchkey_headers
   include/latchkey/locks.hpp
   include/latchkey/loop_driver.hpp
   include/latchkey/name_list.hpp
+  include/latchkey/once_loop.hpp
   include/latchkey/once_per.hpp
   include/latchkey/options.hpp
   include/latchkey/owner.hpp

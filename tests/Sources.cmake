@@ -33,6 +33,7 @@ set(latchkey_tests_sources
   unit/decorate/inline_methods_test.cpp
   unit/decorate/long_forms_test.cpp
   unit/decorate/preprocessor_test.cpp
+  unit/docs/after_an_error_test.cpp
   unit/docs/migrating_test.cpp
   unit/docs/operating_test.cpp
   unit/docs/readme_test.cpp
@@ -94,9 +95,11 @@ set(latchkey_tests_sources
   unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp
   unit/memory/memory_contract_test.cpp
+  unit/once/cron_test.cpp
   unit/once/docs_once_per_test.cpp
   unit/once/locked_once_per_test.cpp
   unit/once/once_failure_test.cpp
+  unit/once/once_loop_test.cpp
   unit/once/once_per_test.cpp
   unit/policy/method_pattern_test.cpp
   unit/policy/reader_test.cpp

@@ -28,6 +28,7 @@ namespace latchkey::inline v1 {
 
 class Backend;
 class Clock;
+class Cron;
 class OncePer;
 struct Event;
 struct OncePerOptions;
@@ -78,6 +79,11 @@ class Locks {
   /// latchkey/once_per.hpp. Sends nothing. Throws what the constructor of OncePer throws.
   [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period) const;
   [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period,
+                                 const OncePerOptions& options) const;
+  /// The same at the instants of a cron expression, for example
+  /// `locks.once_per("nightly", latchkey::Cron("30 2 * * *", "Europe/Berlin"))`.
+  [[nodiscard]] OncePer once_per(std::string key, const Cron& cron) const;
+  [[nodiscard]] OncePer once_per(std::string key, const Cron& cron,
                                  const OncePerOptions& options) const;
 
   /// Combines several locks into one: it is held when all are held, lost when one is lost, and all

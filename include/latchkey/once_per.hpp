@@ -17,10 +17,12 @@
 
 #include <latchkey/attempt.hpp>
 #include <latchkey/clock.hpp>
+#include <latchkey/cron.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/listener.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/once_loop.hpp>
 #include <latchkey/wait.hpp>
 
 #pragma GCC visibility push(default)
@@ -102,7 +104,7 @@ class OnceCoroutine;
 class OnceAttempt {
  public:
   /// For the instant of now. A `take` follows.
-  explicit OnceAttempt(std::shared_ptr<const OnceJob> job);
+  explicit OnceAttempt(std::shared_ptr<const OnceJob> job, std::stop_token cancel = {});
   OnceAttempt(const OnceAttempt&) = delete;
   OnceAttempt& operator=(const OnceAttempt&) = delete;
   ~OnceAttempt();
@@ -146,6 +148,8 @@ class OnceAttempt {
   [[noreturn]] void throw_lost();
 
   std::shared_ptr<const OnceJob> job_;
+  std::stop_token cancel_;  ///< ends the wait for another run
+  std::chrono::milliseconds mark_lease_{};
   OnceReport report_;
   std::string key_{};
   std::optional<Hold> hold_{};
@@ -168,14 +172,12 @@ decltype(auto) call_once_body(Body& body, const OnceAttempt& attempt) {
 
 }  // namespace detail
 
-/// Runs a body at most once for each instant: each multiple of a period on the wall clock (UTC),
-/// in one of all processes that have a OncePer with the same key on the same backend.
+/// Runs a body at most once for each instant: each multiple of a period on the wall clock (UTC), or
+/// each instant of a cron expression (latchkey/cron.hpp), in one of all processes that have a
+/// OncePer with the same key on the same backend.
 ///
 ///     const latchkey::OncePer report = locks.once_per("report", 15min);
-///     for (;;) {
-///       sleep_until(report.next_instant());
-///       report.run([] { send_report(); });
-///     }
+///     report.run_until(stop, [] { send_report(); });  // stop: of a std::jthread, or of SIGTERM
 ///
 /// A run is for the last instant that has come by Clock::wall(). Its lock has the key
 /// `latchkey_once:<key>:<instant>`, and is an ordinary REENTRANT one that the watchdog renews
@@ -205,6 +207,11 @@ class OncePer {
   /// a key locked after its process has ended (Capabilities::expires), or not for so long.
   OncePer(const Locks& locks, std::string key, std::chrono::milliseconds period,
           const OncePerOptions& options = {});
+  /// The same at the instants of a cron expression. OncePerOptions::offset is 0, clock_error at
+  /// most 1 min and start_within at most 1 day, which is its default: a run may begin until the
+  /// next instant, and for a day at most.
+  OncePer(const Locks& locks, std::string key, const Cron& cron,
+          const OncePerOptions& options = {});
 
   /// Runs `body`, which takes nothing or a `const OnceRun&`, unless the current instant is taken or
   /// it is too late for it.
@@ -216,15 +223,58 @@ class OncePer {
   template <class Body>
   auto run(Body&& body) const -> OnceResult<std::remove_cvref_t<
       decltype(detail::call_once_body(body, std::declval<const detail::OnceAttempt&>()))>> {
-    using Returned =
-        decltype(detail::call_once_body(body, std::declval<const detail::OnceAttempt&>()));
-    OnceResult<std::remove_cvref_t<Returned>> result;
     detail::OnceAttempt attempt(job_);
+    return run_attempt(attempt, body);
+  }
+
+  /// Runs `body` at each instant until a stop is requested or the Locks are closed: the loop of a
+  /// scheduler. Sleeps on this thread until the next instant; a stop request ends the sleep, and
+  /// the wait for another run, at once. Begins with the current instant, if it is in time.
+  ///
+  /// No error ends the loop. A run that fails is told to the listener as `once_failed` (without
+  /// one, on std::clog) and tried again after a pause of 1 s to 1 min, while its instant lasts and
+  /// nobody else has run it; with OnFailure::skip_instant only what failed before the body is tried
+  /// again. A stop request does not end a body: it may ask `stop` itself. If a body takes longer
+  /// than an instant lasts, the instants that it covers are not run here. A clock that is set is
+  /// noticed after a minute.
+  template <class Body>
+  void run_until(const std::stop_token& stop, Body&& body) const {
+    detail::OnceLoop loop(job_, stop);
+    while (loop.await_run()) {
+      try {
+        detail::OnceAttempt attempt(job_, stop);
+        loop.done(run_attempt(attempt, body));
+      } catch (...) {
+        loop.failed();
+      }
+    }
+  }
+
+  /// The last instant that has come.
+  [[nodiscard]] Instant current_instant() const;
+  /// The first instant after now: for schedulers.
+  [[nodiscard]] Instant next_instant() const;
+
+  [[nodiscard]] const std::string& key() const noexcept;
+  /// 0 if the instants are those of a Cron.
+  [[nodiscard]] std::chrono::milliseconds period() const noexcept;
+
+ private:
+  friend class detail::OnceCoroutine;
+
+  template <class Body>
+  using Returned = decltype(detail::call_once_body(std::declval<Body&>(),
+                                                   std::declval<const detail::OnceAttempt&>()));
+
+  template <class Body>
+  static auto run_attempt(detail::OnceAttempt& attempt, Body& body)
+      -> OnceResult<std::remove_cvref_t<Returned<Body>>> {
+    OnceResult<std::remove_cvref_t<Returned<Body>>> result;
     attempt.take();
     static_cast<OnceReport&>(result) = attempt.report();
     if (!attempt.may_run()) return result;
     try {
-      if constexpr (std::is_void_v<Returned>) {
+      if constexpr (std::is_void_v<Returned<Body>>) {
         detail::call_once_body(body, attempt);
       } else {
         result.value.emplace(detail::call_once_body(body, attempt));
@@ -236,17 +286,6 @@ class OncePer {
     attempt.finish();
     return result;
   }
-
-  /// The last instant that has come.
-  [[nodiscard]] Instant current_instant() const noexcept;
-  /// The first instant after now: for schedulers.
-  [[nodiscard]] Instant next_instant() const noexcept;
-
-  [[nodiscard]] const std::string& key() const noexcept;
-  [[nodiscard]] std::chrono::milliseconds period() const noexcept;
-
- private:
-  friend class detail::OnceCoroutine;
 
   std::shared_ptr<const detail::OnceJob> job_;
 };

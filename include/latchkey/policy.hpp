@@ -30,6 +30,7 @@ struct Policy {
   std::optional<OnTimeout> on_timeout{};
   std::optional<OnUnavailable> on_unavailable{};
   std::optional<OnLost> on_lost{};
+  std::optional<OnLost> on_unconfirmed_release{};
   bool unlocked = false;  ///< `unlocked: dangerously`: the body runs without the lock
 
   friend bool operator==(const Policy&, const Policy&) noexcept = default;

@@ -34,7 +34,7 @@ TOPICS = [
            "semaphore.hpp": None, "permits.hpp": None,
            "lock_type.hpp": None, "wait.hpp": None, "lease.hpp": None, "attempt.hpp": None,
            "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None,
-           "once_per.hpp": None, "count_down_latch.hpp": None}),
+           "once_per.hpp": None, "cron.hpp": None, "count_down_latch.hpp": None}),
     Topic("administration", "Administration",
           "What a backend says about its locks. [Inspecting and force-releasing "
           "locks](../operations.md) shows how to use it.",

@@ -73,15 +73,17 @@ asio::awaitable<void> CoroutineRun::leave() {
   ignore_stops();
   std::optional<Hold> hold = call_->leave();
   if (!hold) co_return;  // it ran unlocked
-  if (!call_->terms().raises_loss) {
+  if (!call_->terms().raises_loss && !call_->terms().raises_unconfirmed) {
     hold->release_quietly_after(call_->linger());
     co_return;
   }
   try {
     co_await release(std::move(*hold));
-  } catch (const ReleaseUnconfirmed&) {
+  } catch (const LockLost&) {
+    if (call_->terms().raises_loss) throw;
+  } catch (const LockError&) {
     // As in LockedCall::leave.
-    if (call_->terms().raises_unavailable) throw;
+    if (call_->terms().raises_unconfirmed) throw;
   }
 }
 

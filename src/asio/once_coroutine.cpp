@@ -50,7 +50,7 @@ asio::awaitable<void> OnceCoroutine::finish(std::exception_ptr by_loss) {
 // As OnceAttempt::mark. A hold of a coroutine is released without waiting for the reply.
 asio::awaitable<void> OnceCoroutine::mark() {
   using Mark = OnceAttempt::Mark;
-  const std::chrono::milliseconds lease = attempt_.job_->mark_lease;
+  const std::chrono::milliseconds lease = attempt_.mark_lease_;
   Mark how = attempt_.how_to_mark();
   if (how == Mark::extend) {
     const bool extended = co_await async_extend(*attempt_.hold_, lease, asio::use_awaitable);

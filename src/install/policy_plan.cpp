@@ -157,10 +157,14 @@ class Planner {
     const LockTraits& traits = lock.place.traits;
     const auto timeout = layers.find(&PolicySettings::on_timeout);
     const auto unavailable = layers.find(&PolicySettings::on_unavailable);
-    const auto lost = layers.find(&PolicySettings::on_lost);
     if (timeout) fit(timeout->value, *timeout, lock);
     if (unavailable) fit(unavailable->value, *unavailable, lock);
-    if (lost && lost->value == OnLost::RAISE && traits.never_throws) report_throws(lost->at, lock);
+    for (const auto& said : {layers.find(&PolicySettings::on_lost),
+                             layers.find(&PolicySettings::on_unconfirmed_release)}) {
+      if (said && said->value == OnLost::RAISE && traits.never_throws) {
+        report_throws(said->at, lock);
+      }
+    }
     // The defaults apply if neither the policy nor the code sets the option.
     const auto& defaults = file_.defaults;
     if (defaults.on_timeout && !timeout && !traits.says_timeout && !traits.never_throws) {
@@ -210,9 +214,15 @@ class Planner {
     if (timeout && timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
       report(timeout->at, "'run_unlocked_dangerously' does not fit " + where + ": say 'raise'");
     }
+    const auto unconfirmed = layers.find(&PolicySettings::on_unconfirmed_release);
     if (lost && lost->value == OnLost::RAISE) {
       report(lost->at, "'raise' does not fit " + where +
                            ": its Hold tells the listener of a loss, so say 'report'");
+    }
+    if (unconfirmed && unconfirmed->value == OnLost::RAISE) {
+      report(unconfirmed->at,
+             "'raise' does not fit " + where +
+                 ": its Hold tells the listener of an unconfirmed release, so say 'report'");
     }
   }
 

@@ -22,8 +22,8 @@
 
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
-#include "leader/leader_pause.hpp"
 #include "locks/async/async_observer.hpp"
+#include "locks/backoff.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -94,7 +94,7 @@ class LeaderLoop {
   const AfterReturn after_return_;
   const pid_t process_;
   std::stop_source destroyed_;
-  LeaderPause pauses_;       // used by the campaigning thread alone
+  Backoff pauses_;           // used by the campaigning thread alone
   Clock::duration pause_{};  // the same
 
   mutable Mutex mutex_;

@@ -164,13 +164,14 @@ void LockedCall::leave() {
   unlink();
   if (!hold_) return;  // it ran unlocked
   const std::chrono::milliseconds linger = this->linger();
-  if (terms_->raises_loss) {
+  if (terms_->raises_loss || terms_->raises_unconfirmed) {
     try {
       release(linger);
-    } catch (const ReleaseUnconfirmed&) {
-      // The listener has the event. If on_unavailable has another strategy than raise, the call
-      // does not throw and its result counts.
-      if (terms_->raises_unavailable) throw;
+    } catch (const LockLost&) {
+      if (terms_->raises_loss) throw;
+    } catch (const LockError&) {
+      // The body has run under its lock, which ends with its lease. The listener has the event.
+      if (terms_->raises_unconfirmed) throw;
     }
   } else {
     hold_->release_quietly_after(linger);

@@ -48,6 +48,10 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
   if (const auto lost = choose(over.on_lost, said.says_lost, defaults.on_lost)) {
     terms.raises_loss = *lost == OnLost::RAISE;
   }
+  if (const auto unconfirmed = choose(over.on_unconfirmed_release, said.says_unconfirmed,
+                                      defaults.on_unconfirmed_release)) {
+    terms.raises_unconfirmed = *unconfirmed == OnLost::RAISE;
+  }
   if (const auto timeout = choose(over.on_timeout, said.says_timeout, defaults.on_timeout)) {
     terms.raises_timeout = *timeout == OnTimeout::RAISE;
     terms.skips_timeout = *timeout == OnTimeout::SKIP;

@@ -26,9 +26,11 @@ constexpr Origin once_origin{.key_template = once_template};
 
 }  // namespace
 
-OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job) : job_(std::move(job)) {
+OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job, std::stop_token cancel)
+    : job_(std::move(job)), cancel_(std::move(cancel)) {
   report_.instant = job_->schedule.instant_at(job_->now());
   key_ = once_key(job_->key, report_.instant);
+  mark_lease_ = job_->mark_lease(report_.instant);
 }
 
 OnceAttempt::~OnceAttempt() {
@@ -55,10 +57,12 @@ bool OnceAttempt::begin() {
 Attempt OnceAttempt::attempt() const {
   const milliseconds left =
       std::chrono::ceil<milliseconds>(report_.instant + job_->schedule.start_within - job_->now());
-  return {.type = LockType::REENTRANT,
-          .wait = std::clamp(left, milliseconds(0), job_->wait),
-          .lease = job_->lease(),
-          .origin = once_origin};
+  return {
+      .type = LockType::REENTRANT,
+      .wait = std::clamp(left, milliseconds(0), job_->wait),
+      .lease = job_->on_failure == OnFailure::skip_instant ? Lease(mark_lease_) : Lease(watchdog),
+      .cancel = cancel_,
+      .origin = once_origin};
 }
 
 // The request may have been under way for long, or this process frozen: see OnceSchedule. A grant
@@ -97,7 +101,7 @@ void OnceAttempt::finish() {
 
 void OnceAttempt::mark() {
   Mark how = how_to_mark();
-  if (how == Mark::extend && !hold_->extend(job_->mark_lease)) how = Mark::retake;
+  if (how == Mark::extend && !hold_->extend(mark_lease_)) how = Mark::retake;
   if (how != Mark::retake) return keep_mark();
   hold_ = job_->locks.with_owner(Owner::make()).try_acquire(key_, retake_attempt());
   if (hold_) keep_mark();
@@ -109,7 +113,7 @@ OnceAttempt::Mark OnceAttempt::how_to_mark() {
   if (job_->on_failure == OnFailure::skip_instant) {
     // The lease has ended by itself if the body took longer than that: nobody can begin the instant
     // any more.
-    const bool is_over = job_->locks.clock().now() - began_ >= job_->schedule.mark();
+    const bool is_over = job_->locks.clock().now() - began_ >= job_->schedule.mark(report_.instant);
     if (was_lost && !is_over) throw_lost();
     return Mark::keep;
   }
@@ -120,7 +124,7 @@ OnceAttempt::Mark OnceAttempt::how_to_mark() {
 Attempt OnceAttempt::retake_attempt() const {
   return {.type = LockType::REENTRANT,
           .wait = milliseconds(0),
-          .lease = Lease(job_->mark_lease),
+          .lease = Lease(mark_lease_),
           .origin = once_origin};
 }
 
@@ -136,7 +140,7 @@ void OnceAttempt::not_marked(Error& error) noexcept {
 }
 
 /// Nobody holds the key any more, and it stays locked until its lease ends.
-void OnceAttempt::keep_mark() noexcept { hold_->release_quietly_after(job_->mark_lease); }
+void OnceAttempt::keep_mark() noexcept { hold_->release_quietly_after(mark_lease_); }
 
 void OnceAttempt::throw_lost() {
   LockSite site{job_->locks.options().prefix + key_, LockType::REENTRANT, job_->locks.describe()};

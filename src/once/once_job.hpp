@@ -13,6 +13,18 @@
 
 namespace latchkey::inline v1::detail {
 
+/// A lease whose local deadline is not before `length`: the margin is the larger of 5 ms and 1 %.
+[[nodiscard]] inline std::chrono::milliseconds lease_of_mark(std::chrono::milliseconds length,
+                                                             std::chrono::milliseconds step) {
+  const std::chrono::milliseconds least = length + length / 50 + std::chrono::milliseconds(50);
+  return (least + step - std::chrono::milliseconds(1)) / step * step;
+}
+
+/// Throw std::invalid_argument with a sentence for what makes no sense.
+[[nodiscard]] OnceSchedule checked_schedule(std::chrono::milliseconds period,
+                                            const OncePerOptions& options);
+[[nodiscard]] OnceSchedule checked_schedule(const Cron& cron, const OncePerOptions& options);
+
 /// Immutable.
 struct OnceJob {
   Locks locks;
@@ -20,13 +32,12 @@ struct OnceJob {
   OnceSchedule schedule;
   OnFailure on_failure;
   std::chrono::milliseconds wait;
-  /// The lease of a mark: its local deadline is not before schedule.mark().
-  std::chrono::milliseconds mark_lease;
+  std::chrono::milliseconds lease_granularity;  ///< of the backend
 
   [[nodiscard]] OnceSchedule::Wall now() const noexcept { return locks.clock().wall(); }
-  /// The lease of a run.
-  [[nodiscard]] Lease lease() const {
-    return on_failure == OnFailure::skip_instant ? Lease(mark_lease) : Lease(watchdog);
+  /// The lease of the mark of an instant: its local deadline is not before schedule.mark().
+  [[nodiscard]] std::chrono::milliseconds mark_lease(OnceSchedule::Wall instant) const {
+    return lease_of_mark(schedule.mark(instant), lease_granularity);
   }
 };
 

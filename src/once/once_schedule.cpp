@@ -2,23 +2,32 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "once/once_schedule.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
 namespace latchkey::inline v1::detail {
 
-OnceSchedule::Wall OnceSchedule::instant_at(Wall now) const noexcept {
+OnceSchedule::Wall OnceSchedule::instant_at(Wall now) const {
+  if (cron) return cron->last(now);
   const auto since = now.time_since_epoch() - offset;
   auto number = since / period;
   if (since % period < since.zero()) --number;
   return Wall(offset + period * number);
 }
 
-bool OnceSchedule::is_in_time(Wall instant, Wall now) const noexcept {
-  return now >= instant && now < instant + start_within;
+bool OnceSchedule::is_in_time(Wall instant, Wall now) const {
+  if (now < instant || now >= instant + start_within) return false;
+  return !cron || now < cron->next(instant);
 }
 
 std::chrono::milliseconds OnceSchedule::mark() const noexcept { return period + 2 * clock_error; }
+
+std::chrono::milliseconds OnceSchedule::mark(Wall instant) const {
+  if (!cron) return mark();
+  const auto until_next = std::chrono::ceil<std::chrono::milliseconds>(after(instant) - instant);
+  return std::min(until_next, start_within) + 2 * clock_error;
+}
 
 std::string instant_text(OnceSchedule::Wall instant) {
   using namespace std::chrono;

@@ -4,8 +4,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include <latchkey/cron.hpp>
 
 namespace latchkey::inline v1::detail {
 
@@ -18,20 +21,26 @@ namespace latchkey::inline v1::detail {
 struct OnceSchedule {
   using Wall = std::chrono::system_clock::time_point;
 
+  /// Of a cron job: start_within. Its instants are not further apart than it may matter.
   std::chrono::milliseconds period;
   std::chrono::milliseconds offset;
   std::chrono::milliseconds clock_error;
   std::chrono::milliseconds start_within;
+  std::optional<Cron> cron{};  ///< instead of the multiples of the period
 
   /// The last instant that is not after `now`.
-  [[nodiscard]] Wall instant_at(Wall now) const noexcept;
-  [[nodiscard]] Wall after(Wall instant) const noexcept { return instant + period; }
+  [[nodiscard]] Wall instant_at(Wall now) const;
+  [[nodiscard]] Wall after(Wall instant) const {
+    return cron ? cron->next(instant) : instant + period;
+  }
 
   /// Whether a run of `instant` may begin. Asked before the request, and after its grant.
-  [[nodiscard]] bool is_in_time(Wall instant, Wall now) const noexcept;
+  [[nodiscard]] bool is_in_time(Wall instant, Wall now) const;
 
-  /// How long the key of an instant stays locked once it was granted.
+  /// How long the key of an instant stays locked once it was granted: the longest for any of them,
+  /// and for this one.
   [[nodiscard]] std::chrono::milliseconds mark() const noexcept;
+  [[nodiscard]] std::chrono::milliseconds mark(Wall instant) const;
 };
 
 /// The key of the lock of an instant: "latchkey_once:report:2026-11-25T12:15:00Z". Different keys

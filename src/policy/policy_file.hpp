@@ -46,6 +46,7 @@ struct PolicySettings {
   Perhaps<OnTimeout> on_timeout{};
   Perhaps<OnUnavailable> on_unavailable{};
   Perhaps<OnLost> on_lost{};
+  Perhaps<OnLost> on_unconfirmed_release{};
   Perhaps<bool> unlocked{};
   bool key_is_wrong = false;  ///< there was one, and its mistake has been reported
 };

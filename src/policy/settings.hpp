@@ -113,6 +113,9 @@ inline constexpr std::array policy_settings{
         SettingMember<OnUnavailable>{&PolicySettings::on_unavailable, &Policy::on_unavailable}},
     PolicySetting{"on_lost", true, true, true,
                   SettingMember<OnLost>{&PolicySettings::on_lost, &Policy::on_lost}},
+    PolicySetting{"on_unconfirmed_release", true, true, true,
+                  SettingMember<OnLost>{&PolicySettings::on_unconfirmed_release,
+                                        &Policy::on_unconfirmed_release}},
     PolicySetting{"unlocked", false, true, true, SettingMember<bool>{&PolicySettings::unlocked}},
 };
 

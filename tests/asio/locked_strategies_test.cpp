@@ -140,19 +140,18 @@ TEST_F(AsioLockedStrategies, UnconfirmedRelease) {
   asio::thread_pool pool(1);
   use_thread_pool(failing, pool);
   run(context, [](Locks failing, Faults& faults) -> asio::awaitable<void> {
-    EXPECT_THROW(co_await (LOCKED("k").in(failing)AROUND()->asio::awaitable<void> {
-                   faults.silent = true;
-                   co_return;
-                 }),
-                 ReleaseUnconfirmed);
+    EXPECT_THROW(
+        co_await (
+            LOCKED("k").in(failing).on_unconfirmed_release(raise) AROUND()->asio::awaitable<void> {
+              faults.silent = true;
+              co_return;
+            }),
+        ReleaseUnconfirmed);
     faults.silent = false;
-    EXPECT_EQ(co_await (LOCKED("other")
-                            .in(failing)
-                            .on_unavailable(skip_with(7)) AROUND()
-                            ->asio::awaitable<int> {
-                              faults.silent = true;
-                              co_return 1;
-                            }),
+    EXPECT_EQ(co_await (LOCKED("other").in(failing)AROUND()->asio::awaitable<int> {
+                faults.silent = true;
+                co_return 1;
+              }),
               1);
     faults.silent = false;
   }(failing, faults));

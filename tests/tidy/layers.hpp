@@ -90,6 +90,8 @@ inline constexpr std::array places{
     Place{"include/latchkey/postgresql.hpp", stores},
     Place{"include/latchkey/zookeeper.hpp", stores},
     Place{"include/latchkey/leader.hpp", leader},
+    Place{"include/latchkey/cron.hpp", once},
+    Place{"include/latchkey/once_loop.hpp", once},
     Place{"include/latchkey/once_per.hpp", once},
     Place{"include/latchkey/completes_at_return.hpp", locked},
     Place{"include/latchkey/default_locks.hpp", locked},

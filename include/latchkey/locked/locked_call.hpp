@@ -36,6 +36,7 @@ struct LockTerms {
   bool raises_timeout = true;
   bool raises_unavailable = true;
   bool raises_loss = true;
+  bool raises_unconfirmed = false;  ///< a release that the backend did not confirm
   Wait wait = std::chrono::seconds(3);
   Lease lease = std::chrono::seconds(30);
   std::chrono::milliseconds hold_for{0};  ///< 0: released when the body returns
@@ -49,6 +50,7 @@ struct LockTerms {
   bool says_timeout = false;
   bool says_unavailable = false;
   bool says_lost = false;
+  bool says_unconfirmed = false;
   // Set only by a policy.
   bool skips_timeout = false;
   bool skips_unavailable = false;

@@ -61,6 +61,8 @@ struct [[nodiscard]] LockOptions {
   static constexpr bool never_throws = std::is_same_v<Type<Setting::no_throw>, detail::NeverThrows>;
   /// on_lost(raise) is written in code, and not merely the default.
   static constexpr bool raises_loss = std::is_same_v<Type<Setting::on_lost>, Raise>;
+  static constexpr bool raises_unconfirmed =
+      std::is_same_v<Type<Setting::on_unconfirmed_release>, Raise>;
   static constexpr bool always_asked = std::is_same_v<When, detail::Always>;
   static constexpr bool can_run_unlocked = std::is_same_v<Timeout, RunUnlocked>;
   /// The body runs under the lock, or an error is thrown.
@@ -152,12 +154,30 @@ struct [[nodiscard]] LockOptions {
     return replace<Setting::on_lost>(strategy);
   }
 
+  /// report, the default, or raise: what the call does if its body has run and the backend did not
+  /// confirm the release. The lock ends with its lease at the latest, whatever the caller does.
+  /// With raise the call throws ReleaseUnconfirmed or BackendRefused instead of returning its
+  /// result.
+  template <class Strategy>
+  auto on_unconfirmed_release(Strategy strategy) && {
+    static_assert(
+        std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
+        "latchkey: on_unconfirmed_release takes report or raise: the body has run already");
+    static_assert(!(never_throws && std::is_same_v<Strategy, Raise>),
+                  "latchkey: on_unconfirmed_release(raise) throws, and .no_throw() was said before "
+                  "it");
+    terms.raises_unconfirmed = std::is_same_v<Strategy, Raise>;
+    terms.says_unconfirmed = true;
+    return replace<Setting::on_unconfirmed_release>(strategy);
+  }
+
   /// This lock throws nothing, as a noexcept body requires. Options that are not set become
   /// on_timeout(skip), on_unavailable(skip) and on_lost(report). Cancelled counts as a timeout,
   /// every other error as unavailable.
   auto no_throw() && {
     terms.raises_timeout = terms.raises_unavailable = terms.raises_loss = false;
-    terms.says_timeout = terms.says_unavailable = terms.says_lost = true;
+    terms.raises_unconfirmed = false;
+    terms.says_timeout = terms.says_unavailable = terms.says_lost = terms.says_unconfirmed = true;
     return replace<Setting::no_throw>(detail::NeverThrows{})
         .template replace<Setting::on_lost>(report)
         .template skip_by_default<Setting::on_timeout>()

@@ -58,6 +58,11 @@ consteval bool check_scope() {
                 "latchkey: a Hold is released by its destructor, which cannot throw: a loss is "
                 "told to the listener, so on_lost(raise) needs AROUND(...) { body }; or ask "
                 "hold.release(), which is false after a loss");
+  static_assert(
+      !Options::raises_unconfirmed,
+      "latchkey: a Hold is released by its destructor, which cannot throw: an unconfirmed "
+      "release is told to the listener, so on_unconfirmed_release(raise) needs "
+      "AROUND(...) { body }; or call hold.release(), which throws");
   return true;
 }
 

@@ -31,6 +31,7 @@ enum class Setting : std::size_t {
   no_throw,
   cancel_with,
   permits,
+  on_unconfirmed_release,
 };
 
 /// The default Locks.
@@ -70,6 +71,8 @@ struct FixedName {
 
 /// on_lost was not called: a loss is thrown.
 struct RaiseByDefault {};
+/// on_unconfirmed_release was not called: the listener is told.
+struct ReportByDefault {};
 
 struct MayThrow {};
 struct NeverThrows {};
@@ -119,9 +122,9 @@ struct Settings {
 /// The defaults. The types have short names because these are part of the symbols of nearly every
 /// site.
 struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault, MayThrow,
-                        NeverCancelled, MayBeSemaphore> {};
+                        NeverCancelled, MayBeSemaphore, ReportByDefault> {};
 struct PlainLock : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault,
-                            MayThrow, NeverCancelled, IsLock> {};
+                            MayThrow, NeverCancelled, IsLock, ReportByDefault> {};
 
 }  // namespace detail
 }  // namespace latchkey::inline v1

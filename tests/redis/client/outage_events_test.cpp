@@ -72,11 +72,14 @@ TEST_F(RedisOutage, AFrozenServerIsReportedLostAndRestored) {
   expect_outages(locks, 1);
 }
 
-TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsMakesTheCallThrow) {
+TEST_F(RedisOutage, AServerThatDiesWhileABodyRunsMakesTheCallThrowIfItIsToldTo) {
   const Locks locks = connect();
   int charged = 0;
   const auto charge = [&] {
-    LOCKED("card", LockType::REENTRANT, 300ms, 10s).in(locks).named("charge") AROUND() {
+    LOCKED("card", LockType::REENTRANT, 300ms, 10s)
+        .in(locks)
+        .named("charge")
+        .on_unconfirmed_release(raise) AROUND() {
       ++charged;
       server_.kill();
     };

@@ -171,6 +171,17 @@ class SilentCalls : public ::testing::Test {
     };
   }
 
+  template <class Body>
+  int pay_and_raise(Body&& body) {
+    return LOCKED("k", LockType::REENTRANT, 100ms, 10s)
+        .in(locks)
+        .named("pay")
+        .on_unconfirmed_release(raise) AROUND() {
+      body();
+      return 7;
+    };
+  }
+
   tests::Recorder recorder;
   tests::Faults faults;
   Locks locks{std::make_unique<tests::FailingBackend>(faults),
@@ -189,8 +200,34 @@ TEST_F(SilentCalls, ABackendThatWasDownBeforeTheBodySaysThatItDidNotRun) {
                                            "did not run"));
 }
 
+// It threw: who repeated the call after a BackendUnavailable paid twice.
+TEST_F(SilentCalls, AnUnconfirmedReleaseDoesNotHideTheResultOfABodyThatRan) {
+  EXPECT_EQ(pay([&] { faults.silent = true; }), 7);
+  EXPECT_TRUE(recorder.await(Event::Kind::release_unconfirmed));
+  faults.silent = false;
+}
+
+TEST_F(SilentCalls, ARefusedReleaseDoesNotHideItEither) {
+  EXPECT_EQ(pay([&] { faults.refusing = true; }), 7);
+}
+
+TEST_F(SilentCalls, OnUnconfirmedReleaseIsSeparateFromLosses) {
+  const auto reports_losses = [&]() -> int {
+    return LOCKED("k", LockType::REENTRANT, 100ms, 10s)
+        .in(locks)
+        .on_lost(report)
+        .on_unconfirmed_release(raise) AROUND()
+        ->int {
+      faults.silent = true;
+      return 7;
+    };
+  };
+  EXPECT_TRUE(thrown_by(reports_losses).release_unconfirmed);
+  faults.silent = false;
+}
+
 TEST_F(SilentCalls, ABackendThatDiesWhileTheBodyRunsSaysThatItRan) {
-  const Thrown error = thrown_by([&] { pay([&] { faults.silent = true; }); });
+  const Thrown error = thrown_by([&] { pay_and_raise([&] { faults.silent = true; }); });
   EXPECT_TRUE(error.body_ran);
   EXPECT_TRUE(error.unavailable);
   EXPECT_TRUE(error.release_unconfirmed);
@@ -202,7 +239,7 @@ TEST_F(SilentCalls, ABackendThatDiesWhileTheBodyRunsSaysThatItRan) {
 }
 
 TEST_F(SilentCalls, ARefusedReleaseSaysThatTheBodyRan) {
-  const Thrown error = thrown_by([&] { pay([&] { faults.refusing = true; }); });
+  const Thrown error = thrown_by([&] { pay_and_raise([&] { faults.refusing = true; }); });
   EXPECT_TRUE(error.body_ran);
   EXPECT_FALSE(error.unavailable);
   EXPECT_THAT(error.sentence, EndsWith("; the body ran"));

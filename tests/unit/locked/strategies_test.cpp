@@ -167,10 +167,10 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
   faults_.silent = false;
 }
 
-TEST_F(Strategies, AnUnconfirmedReleaseFollowsOnLost) {
+TEST_F(Strategies, AnUnconfirmedReleaseFollowsItsOwnSetting) {
   const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   const auto raising = [&] {
-    return BUSY_CALL.in(failing)AROUND() {
+    return BUSY_CALL.in(failing).on_unconfirmed_release(latchkey::raise) AROUND() {
       faults_.silent = true;
       return ++ran_;
     };

@@ -3,8 +3,12 @@
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 
+#include <latchkey/cron.hpp>
 #include <latchkey/decorate.hpp>
 #include <latchkey/once_per.hpp>
 #include <latchkey/testing/manual_clock.hpp>
@@ -35,6 +39,40 @@ struct PageReports {
   }
 };
 // clang-format on
+
+int cleanings = 0;
+void clean_up() { ++cleanings; }
+void wait_for_sigterm() {}
+
+// clang-format off: the page's own lines
+void run_reports(const latchkey::Locks& locks, const std::stop_token& stop) {
+  const latchkey::OncePer report = locks.once_per("report", 15min);
+  report.run_until(stop, [] { send_report(); });  // stop: of a std::jthread, or of SIGTERM
+}
+
+void serve(const latchkey::Locks& locks) {
+  const latchkey::OncePer nightly =
+      locks.once_per("nightly", latchkey::Cron("30 2 * * *", "Europe/Berlin"));
+  std::jthread scheduler([&](const std::stop_token& stop) { nightly.run_until(stop, clean_up); });
+  wait_for_sigterm();
+}  // ~jthread requests the stop, and waits for a body that runs
+// clang-format on
+
+TEST(DocsOncePer, AStopThatWasRequestedEndsTheLoopBeforeItsFirstRun) {
+  std::stop_source stop;
+  stop.request_stop();
+  reports = 0;
+  run_reports(Locks::connect("memory:"), stop.get_token());
+  EXPECT_EQ(reports, 0);
+}
+
+TEST(DocsOncePer, TheSchedulerEndsWhenItIsToldTo) {
+#if defined(__cpp_lib_chrono) && __cpp_lib_chrono >= 201907L
+  serve(Locks::connect("memory:"));
+#else
+  EXPECT_THROW(serve(Locks::connect("memory:")), std::invalid_argument);
+#endif
+}
 
 TEST(DocsOncePer, TheReportOfThePageIsSentOnce) {
   latchkey::testing::ManualClock clock;

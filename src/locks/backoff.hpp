@@ -1,4 +1,4 @@
-// How long a Leader waits until it campaigns again.
+// Pauses between attempts that fail.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,20 +12,19 @@
 namespace latchkey::inline v1::detail {
 
 /// Exponential backoff with jitter. Pure; one thread at a time.
-class LeaderPause {
+class Backoff {
  public:
-  LeaderPause(std::chrono::milliseconds shortest, std::chrono::milliseconds longest,
-              std::uint64_t seed)
+  Backoff(std::chrono::milliseconds shortest, std::chrono::milliseconds longest, std::uint64_t seed)
       : shortest_(shortest), longest_(longest), next_(shortest), random_(seed) {}
 
-  /// The pause after a term that did not fail.
+  /// The pause after an attempt that did not fail.
   Clock::duration after_success() noexcept {
     next_ = shortest_;
     return shortest_;
   }
 
   /// The pause after a failure: twice as long as after the one before it. Between a half and the
-  /// whole of that, so that candidates that failed together do not return in step.
+  /// whole of that, so that processes that failed together do not return in step.
   Clock::duration after_failure() noexcept {
     next_ = next_ > longest_ / 2 ? longest_ : next_ * 2;
     const Clock::rep half = next_.count() / 2;
