@@ -29,10 +29,12 @@ concept Future = requires(R& result) {
   result.valid();
 };
 
-/// A view computes when it is read. A view with data() and size() refers to existing elements.
+/// A view computes when it is read. A view with data() and size() refers to existing elements, and
+/// std::optional, which C++26 counts among the views, has its one element.
 template <class R>
-concept LazyView =
-    std::is_class_v<R> && std::ranges::enable_view<R> && !requires(R& result) { result.data(); };
+concept LazyView = std::is_class_v<R> && std::ranges::enable_view<R> && !requires(R& result) {
+  result.data();
+} && !requires(R& result) { result.has_value(); };
 
 struct WithCallOperator {
   void operator()();
