@@ -21,6 +21,7 @@
 #   make docs      the documentation site: build/docs/html/index.html
 #   make format    reformat the sources        make tidy  static analysis
 #   make newer-compiler  what a newer compiler and standard library than this system's say
+#   make annotations  the annotations of C++26 with GCC 16, in a root of Debian's testing, as root
 #   make lanes     builds and tests on Debian 12, 13 and testing with their compilers, as root;
 #                  LANES="trixie-gcc flags" runs these only
 #   make packages  .deb packages, tried in a clean Debian; as root     make conan  the Conan package
@@ -31,7 +32,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
-.PHONY: proofs nightly chaos chaos-stores chaos-redisson chaos-night
+.PHONY: annotations proofs nightly chaos chaos-stores chaos-redisson chaos-night
 .PHONY: format format-check tidy asan tsan messages fuzz interop install packages newer-compiler lanes conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
@@ -92,7 +93,10 @@ proofs: deps-stores
 	  else echo "There is no $(PROOFS): no program runs."; fi
 
 nightly:
-	@.ci/run --nightly
+	@.ci/run --nightly && $(MAKE) --no-print-directory annotations
+
+annotations:
+	@scripts/annotations.sh
 
 asan:
 	@scripts/deps.sh clang

@@ -1,6 +1,7 @@
 # Sets latchkey_sources and latchkey_headers, those of the library; latchkey_testing_core_sources and
 # latchkey_testing_core_headers, those of the testing kit without GoogleMock; latchkey_testing_sources
-# and latchkey_testing_headers, those with it. List a new file here.
+# and latchkey_testing_headers, those with it; latchkey_reflection_headers, which need C++26. List a
+# new file here.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -255,9 +256,11 @@ set(latchkey_headers
   include/latchkey/held.hpp
   include/latchkey/hold.hpp
   include/latchkey/hold_id.hpp
+  include/latchkey/in_quotes.hpp
   include/latchkey/install.hpp
   include/latchkey/join_point.hpp
   include/latchkey/key.hpp
+  include/latchkey/key/about.hpp
   include/latchkey/key/arguments.hpp
   include/latchkey/key/bytes.hpp
   include/latchkey/key/cursor.hpp
@@ -277,6 +280,7 @@ set(latchkey_headers
   include/latchkey/key/refuse.hpp
   include/latchkey/key/schema.hpp
   include/latchkey/key/separation.hpp
+  include/latchkey/key/syntax_sentence.hpp
   include/latchkey/key/tree.hpp
   include/latchkey/key/value.hpp
   include/latchkey/key/write.hpp
@@ -319,6 +323,7 @@ set(latchkey_headers
   include/latchkey/read_write_lock.hpp
   include/latchkey/reflect.hpp
   include/latchkey/reflect/aggregate.hpp
+  include/latchkey/reflect/aggregate_fault.hpp
   include/latchkey/reflect/bit_field.hpp
   include/latchkey/reflect/fields.hpp
   include/latchkey/reflect/made_text.hpp
@@ -333,6 +338,21 @@ set(latchkey_headers
   include/latchkey/strategy.hpp
   include/latchkey/version.hpp
   include/latchkey/wait.hpp)
+
+# Those that need a compiler with C++26 reflection.
+set(latchkey_reflection_headers
+  include/latchkey/annotations.hpp
+  include/latchkey/annotations/binding.hpp
+  include/latchkey/annotations/call.hpp
+  include/latchkey/annotations/check.hpp
+  include/latchkey/annotations/constants.hpp
+  include/latchkey/annotations/function.hpp
+  include/latchkey/annotations/key_sentence.hpp
+  include/latchkey/annotations/mistakes.hpp
+  include/latchkey/annotations/proxy.hpp
+  include/latchkey/annotations/values.hpp
+  include/latchkey/annotations/word.hpp
+  include/latchkey/reflect/class_members.hpp)
 
 set(latchkey_testing_headers
   include/latchkey/testing.hpp

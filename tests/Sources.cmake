@@ -474,3 +474,14 @@ set(latchkey_test_support_sources
 set(latchkey_redis_set_sources
   stores/redis_set/interop_test.cpp
   stores/redis_set/lock_peer.cpp)
+
+# Of latchkey_annotations_tests, where the compiler has C++26 reflection.
+set(latchkey_annotations_tests_sources
+  annotations/check_test.cpp
+  annotations/docs_test.cpp
+  annotations/proxy_test.cpp
+  annotations/word_options_test.cpp
+  annotations/word_test.cpp
+  annotations/keys_by_macros.cpp
+  annotations/keys_by_reflection.cpp
+  annotations/keys_test.cpp)

@@ -55,7 +55,7 @@ class Both : public Aspect {
   using InnerType = std::remove_cvref_t<Inner>;
 
  public:
-  Both(Outer&& outer, Inner&& inner)
+  constexpr Both(Outer&& outer, Inner&& inner)
       : outer_(std::forward<Outer>(outer)), inner_(std::forward<Inner>(inner)) {}
 
   template <class Point, class Proceed>

@@ -195,7 +195,7 @@ detail::PolicyAt<detail::LiteralAt<PolicyName, Where>> locked_by(Where = {}) noe
 /// (3 s), a lease (30 s). A term can be given only if all before it are given.
 /// `is_lock`: the type is known to be that of a lock, so `.permits` does not compile.
 template <bool is_lock = false, class... Terms>
-LockOptions<std::conditional_t<is_lock, detail::PlainLock, detail::Plain>> terms(
+constexpr LockOptions<std::conditional_t<is_lock, detail::PlainLock, detail::Plain>> terms(
     const Terms&... said) {
   if constexpr (detail::check_terms<Terms...>()) {
     return {.terms = detail::make_terms(said...)};

@@ -66,7 +66,9 @@ inline constexpr bool is_no_note<nullptr> = true;
 /// start.
 class Site {
  public:
-  constexpr Site(const std::source_location& place, const char* fixed_name, const char* names,
+  /// `place` is a std::source_location, or has the three functions of one that are called here.
+  template <class Place>
+  constexpr Site(const Place& place, const char* fixed_name, const char* names,
                  const detail::SiteTypes& types, const SiteNote* notes) noexcept
       : file_(place.file_name()),
         function_(place.function_name()),

@@ -11,7 +11,7 @@
 
 #include <latchkey/error.hpp>
 
-#include "key/about.hpp"
+#include <latchkey/key/about.hpp>
 
 namespace latchkey::inline v1 {
 namespace detail {

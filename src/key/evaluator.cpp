@@ -5,7 +5,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/key/parsed_key.hpp>
 
-#include "key/about.hpp"
+#include <latchkey/key/about.hpp>
 
 namespace latchkey::inline v1 {
 namespace detail {

@@ -7,7 +7,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/key/key_buffer.hpp>
 
-#include "key/about.hpp"
+#include <latchkey/key/about.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

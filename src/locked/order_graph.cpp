@@ -9,7 +9,7 @@
 #include <latchkey/key/parser.hpp>
 #include <latchkey/site.hpp>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

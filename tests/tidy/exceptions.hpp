@@ -7,9 +7,10 @@
 namespace latchkey::tidy {
 
 /// Folders with more than most_files_of_a_folder files beside each other.
-inline constexpr std::array<std::string_view, 2> crowded_folders{
-    "include/latchkey",    // one public noun each: users spell these names
-    "tests/compile_fail",  // one program each
+inline constexpr std::array<std::string_view, 3> crowded_folders{
+    "include/latchkey",                // one public noun each: users spell these names
+    "tests/compile_fail/annotations",  // one program each
+    "tests/compile_fail",              // one program each
 };
 
 }  // namespace latchkey::tidy

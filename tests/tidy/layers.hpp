@@ -34,6 +34,7 @@ inline constexpr Layer adapters{"adapters", 7};
 inline constexpr Layer asio{"asio", 7};
 inline constexpr Layer cli{"cli", 7};
 inline constexpr Layer everything{"everything", 8};
+inline constexpr Layer annotations{"annotations", 9};
 
 struct Place {
   std::string_view path;  ///< a folder ends with '/'; a noun of include/latchkey with ".hpp"
@@ -56,6 +57,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/permits.hpp", core},
     Place{"include/latchkey/hold_id.hpp", core},
     Place{"include/latchkey/fixed_string.hpp", core},
+    Place{"include/latchkey/in_quotes.hpp", core},
     Place{"include/latchkey/name_list.hpp", core},
     Place{"include/latchkey/placed_text.hpp", core},
     Place{"include/latchkey/version.hpp", core},
@@ -108,6 +110,8 @@ inline constexpr std::array places{
     Place{"include/latchkey/testing/", testing},
     Place{"include/latchkey/testing.hpp", testing},
     Place{"include/latchkey/latchkey.hpp", everything},
+    Place{"include/latchkey/annotations.hpp", annotations},
+    Place{"include/latchkey/annotations/", annotations},
     // private folders
     Place{"src/core/", core},
     Place{"src/aspect/", aspect},

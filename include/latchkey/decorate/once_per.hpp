@@ -144,7 +144,7 @@ struct [[nodiscard(
   using Place = detail::PlaceOf<Text>;
   OnceTerms terms;
 
-  explicit LockedOncePer(OnceTerms&& said) : terms(std::move(said)) {}
+  constexpr explicit LockedOncePer(OnceTerms&& said) : terms(std::move(said)) {}
 
   /// Called by AROUND, or by an aspect around this one.
   template <class Where, class... Arguments, class Proceed>

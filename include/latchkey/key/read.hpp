@@ -135,6 +135,23 @@ LATCHKEY_DETAIL_INLINE auto read_leaf([[maybe_unused]] const T& value,
   }
 }
 
+#ifdef __cpp_impl_reflection
+/// `{state.name}`: the name of an enumerator. Other values of the type have no element with a name.
+template <class Here, class T>
+  requires(std::is_enum_v<T> && Here::Tree::word(Here::step) == "name" &&
+           Here::Tree::node(Here::step).next == 0)
+auto read_member(const T& value, const Reading&) {
+  if constexpr (Here::use == Use::INTEGER) {
+    return key_error::the_percent_sign_needs_an_integer<Here::Tree::template shown_path<Here::path>,
+                                                        T>{};
+  } else {
+    const std::string_view name = reflect::enumerator_name(value);
+    if (name.empty()) return no_value(Reason::NO_ELEMENT);
+    return Here::use == Use::SIZE ? integer_value({name.size(), false}) : text_value(name);
+  }
+}
+#endif
+
 template <class Here, class T>
 LATCHKEY_DETAIL_INLINE auto read_member([[maybe_unused]] const T& value,
                                         [[maybe_unused]] const Reading& reading) {

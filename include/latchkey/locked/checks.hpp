@@ -169,12 +169,12 @@ consteval bool names_lock(std::string_view words) {
   return false;
 }
 
-inline LockTerms make_terms() { return {}; }
-inline LockTerms make_terms(LockType type) { return {.type = type, .says_type = true}; }
-inline LockTerms make_terms(LockType type, Wait wait) {
+constexpr LockTerms make_terms() { return {}; }
+constexpr LockTerms make_terms(LockType type) { return {.type = type, .says_type = true}; }
+constexpr LockTerms make_terms(LockType type, Wait wait) {
   return {.type = type, .wait = wait, .says_type = true, .says_wait = true};
 }
-inline LockTerms make_terms(LockType type, Wait wait, Lease lease) {
+constexpr LockTerms make_terms(LockType type, Wait wait, Lease lease) {
   return {.type = type,
           .wait = wait,
           .lease = lease,

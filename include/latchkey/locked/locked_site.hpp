@@ -31,7 +31,9 @@ struct LockedKey {
 /// inside another aspect has one that is not registered. Constant-initialised; of its own members
 /// only `slot` changes.
 struct LockedSite : Site {
-  constexpr LockedSite(const PlacedText& names, const char* fixed_name, const SiteTypes& types,
+  /// `names` is a PlacedText, or has its members.
+  template <class Names>
+  constexpr LockedSite(const Names& names, const char* fixed_name, const SiteTypes& types,
                        const reflect::TypeInfo* const* infos, const LockedKey& known,
                        const LockTraits& can) noexcept
       : Site(names.place, fixed_name, names.c_str(), types, &note),
@@ -55,7 +57,8 @@ struct LockedSite : Site {
 /// compares no address of a function in a constant expression, so the number of nodes must tell.)
 template <std::size_t NodeCount>
 struct LockedSiteOf : LockedSite {
-  constexpr LockedSiteOf(const PlacedText& names, const char* fixed_name, const SiteTypes& types,
+  template <class Names>
+  constexpr LockedSiteOf(const Names& names, const char* fixed_name, const SiteTypes& types,
                          const reflect::TypeInfo* const* infos, const LockedKey& known,
                          const LockTraits& can) noexcept
       : LockedSite(names, fixed_name, types, infos, known, can) {

@@ -85,17 +85,19 @@ struct [[nodiscard]] LockOptions {
 
   /// Uses these Locks instead of the default ones. An lvalue is used by reference and must outlive
   /// the call (the decorated callable); a temporary is moved.
-  auto in(const Locks& locks) && { return replace<Setting::in>(detail::BorrowedLocks{&locks}); }
+  constexpr auto in(const Locks& locks) && {
+    return replace<Setting::in>(detail::BorrowedLocks{&locks});
+  }
   template <class Temporary>
     requires(std::is_same_v<Temporary, Locks>)
-  auto in(Temporary&& locks) && {
+  constexpr auto in(Temporary&& locks) && {
     return replace<Setting::in>(detail::OwnedLocks<Locks>{std::forward<Temporary>(locks)});
   }
 
   /// The body runs under the lock only if `wanted` is true, otherwise without it. `wanted` is a
   /// bool, or a function that is called with the arguments of the call, as const, or with none.
   template <class Condition>
-  auto when(Condition&& wanted) && {
+  constexpr auto when(Condition&& wanted) && {
     if constexpr (std::is_same_v<std::remove_cvref_t<Condition>, bool>) {
       return replace<Setting::when>(detail::WhenTrue{wanted});
     } else {
@@ -105,24 +107,24 @@ struct [[nodiscard]] LockOptions {
   }
   /// Like when(wanted), for a key expression that renders to "true": `.when<"{account.shared}">()`.
   template <FixedString Expression>
-  auto when() && {
+  constexpr auto when() && {
     return replace<Setting::when>(detail::WhenKey<Expression>{});
   }
 
   /// The site's name, instead of the method's. The name is known from the first call on; with the
   /// second form it is known before main.
-  LockOptions&& named(SiteName name) && {
+  constexpr LockOptions&& named(SiteName name) && {
     terms.name = name;
     return std::move(*this);
   }
   template <FixedString Name>
-  auto named() && {
+  constexpr auto named() && {
     return replace<Setting::named>(detail::FixedName<Name>{});
   }
 
   /// raise, skip, skip_with(value), fallback(function) or run_unlocked_dangerously.
   template <class Strategy>
-  auto on_timeout(Strategy strategy) && {
+  constexpr auto on_timeout(Strategy strategy) && {
     static_assert(detail::is_entry_strategy<Strategy> || std::is_same_v<Strategy, RunUnlocked>,
                   "latchkey: on_timeout takes raise, skip, skip_with(value), fallback(function) or "
                   "run_unlocked_dangerously");
@@ -133,7 +135,7 @@ struct [[nodiscard]] LockOptions {
 
   /// raise, skip, skip_with(value) or fallback(function).
   template <class Strategy>
-  auto on_unavailable(Strategy strategy) && {
+  constexpr auto on_unavailable(Strategy strategy) && {
     static_assert(detail::is_entry_strategy<Strategy>,
                   "latchkey: on_unavailable takes raise, skip, skip_with(value) or "
                   "fallback(function)");
@@ -144,7 +146,7 @@ struct [[nodiscard]] LockOptions {
 
   /// raise or report.
   template <class Strategy>
-  auto on_lost(Strategy strategy) && {
+  constexpr auto on_lost(Strategy strategy) && {
     static_assert(std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
                   "latchkey: on_lost takes raise or report: the body has run already");
     static_assert(!(never_throws && std::is_same_v<Strategy, Raise>),
@@ -174,7 +176,7 @@ struct [[nodiscard]] LockOptions {
   /// This lock throws nothing, as a noexcept body requires. Options that are not set become
   /// on_timeout(skip), on_unavailable(skip) and on_lost(report). Cancelled counts as a timeout,
   /// every other error as unavailable.
-  auto no_throw() && {
+  constexpr auto no_throw() && {
     terms.raises_timeout = terms.raises_unavailable = terms.raises_loss = false;
     terms.raises_unconfirmed = false;
     terms.says_timeout = terms.says_unavailable = terms.says_lost = terms.says_unconfirmed = true;
@@ -211,7 +213,7 @@ struct [[nodiscard]] LockOptions {
   }
 
   /// `refuse`: throws WouldDeadlock if the owner holds the key already.
-  LockOptions&& reentry(Reentry wanted) && {
+  constexpr LockOptions&& reentry(Reentry wanted) && {
     terms.reentry = wanted;
     return std::move(*this);
   }
@@ -233,13 +235,13 @@ struct [[nodiscard]] LockOptions {
   }
 
   template <Setting setting, class Value>
-  auto replace(Value value) {
+  constexpr auto replace(Value value) {
     auto changed = std::move(settings).template replace<setting>(std::move(value));
     return LockOptions<decltype(changed)>{terms, std::move(changed)};
   }
 
   template <Setting setting>
-  auto skip_by_default() {
+  constexpr auto skip_by_default() {
     if constexpr (std::is_same_v<Type<setting>, Raise>) {
       return replace<setting>(skip);
     } else {

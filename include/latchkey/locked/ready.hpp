@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <string_view>
 #include <tuple>
@@ -113,6 +114,40 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
     static_cast<void>(&registered<Result>);
   }
 
+  /// Enters the lock, or the body without it where the options say so: `held` means that the body
+  /// runs.
+  template <class Result>
+  [[nodiscard, gnu::always_inline]] Entry enter(LockedCall& locked) const {
+    if constexpr (Options::always_runs) {
+      return locked.enter(site<Result>, own_site<Result>(), this->addresses);
+    } else {
+      const Entry entry =
+          enter_if_wanted(this->decorator.options, locked, site<Result>, call<Result>());
+      if (entry != Entry::unneeded && !(Options::can_run_unlocked && entry == Entry::timeout)) {
+        return entry;
+      }
+      locked.enter_unlocked();
+      return Entry::held;
+    }
+  }
+
+  /// The result of a call whose body does not run.
+  template <class Result>
+  [[gnu::always_inline]] Result without_body(Entry why) const {
+    if constexpr (can_be_skipped<Result>()) {
+      // With these options only a policy can let a call continue without its lock.
+      if (Options::always_runs || why == Entry::skipped_timeout ||
+          why == Entry::skipped_unavailable) {
+        return skipped<Result>(why);
+      }
+    }
+    if constexpr (Options::always_runs) {
+      std::terminate();  // not reached: a policy cannot skip this body
+    } else {
+      return run_nothing<Result>(this->decorator.options, why, call<Result>());
+    }
+  }
+
   /// Runs the body under the lock.
   template <class Body>
   [[nodiscard(
@@ -131,27 +166,10 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
     if constexpr (!is_inside<Where>) static_cast<void>(&registered<Result>);
     LockedCall locked(this->decorator.options);
     if constexpr (Options::always_runs && !can_be_skipped<Result>()) {
-      static_cast<void>(locked.enter(site<Result>, is_inside<Where> ? *this->outer : site<Result>,
-                                     this->addresses));
-    } else if constexpr (Options::always_runs) {
-      // Only a policy can let such a call continue without its lock.
-      const Entry entry = locked.enter(site<Result>, is_inside<Where> ? *this->outer : site<Result>,
-                                       this->addresses);
-      if (entry != Entry::held) return skipped<Result>(entry);
+      static_cast<void>(enter<Result>(locked));
     } else {
-      const Call<Where, Arguments...> call{
-          {is_inside<Where> ? *this->outer : site<Result>, this->addresses}};
-      const Entry entry = enter_if_wanted(this->decorator.options, locked, site<Result>, call);
-      if constexpr (can_be_skipped<Result>()) {
-        if (entry == Entry::skipped_timeout || entry == Entry::skipped_unavailable) {
-          return skipped<Result>(entry);
-        }
-      }
-      if (entry == Entry::unneeded || (Options::can_run_unlocked && entry == Entry::timeout)) {
-        locked.enter_unlocked();
-      } else if (entry != Entry::held) {
-        return run_nothing<Result>(this->decorator.options, entry, call);
-      }
+      const Entry entry = enter<Result>(locked);
+      if (entry != Entry::held) return without_body<Result>(entry);
     }
     try {
       if constexpr (std::is_void_v<Result>) {
@@ -200,6 +218,15 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
   }
 
  private:
+  template <class Result>
+  [[nodiscard, gnu::always_inline]] Site& own_site() const noexcept {
+    return is_inside<Where> ? *this->outer : site<Result>;
+  }
+  template <class Result>
+  [[nodiscard, gnu::always_inline]] CallOfPlace call() const noexcept {
+    return {{own_site<Result>(), this->addresses}};
+  }
+
   template <std::size_t... Index>
   std::tuple<Arguments...> take_at(std::index_sequence<Index...>) const {
     return std::tuple<Arguments...>(

@@ -91,26 +91,26 @@ struct Settings {
   using Type = std::tuple_element_t<static_cast<std::size_t>(setting), std::tuple<Types...>>;
 
   template <Setting setting>
-  [[nodiscard]] const Type<setting>& get() const noexcept {
+  [[nodiscard]] constexpr const Type<setting>& get() const noexcept {
     return std::get<static_cast<std::size_t>(setting)>(values);
   }
 
   /// The same settings with one value replaced, whose type may differ.
   template <Setting setting, class New>
-  [[nodiscard]] auto replace(New value) && {
+  [[nodiscard]] constexpr auto replace(New value) && {
     return replace_at<static_cast<std::size_t>(setting)>(value,
                                                          std::index_sequence_for<Types...>());
   }
 
  private:
   template <std::size_t replaced, class New, std::size_t... Index>
-  auto replace_at(New& value, std::index_sequence<Index...>) {
+  constexpr auto replace_at(New& value, std::index_sequence<Index...>) {
     return Settings<std::conditional_t<Index == replaced, New, Types>...>{
         {std::move(choose < Index == replaced > (value, std::get<Index>(values)))...}};
   }
 
   template <bool first, class First, class Second>
-  static auto& choose(First& one, Second& other) {
+  static constexpr auto& choose(First& one, Second& other) {
     if constexpr (first) {
       return one;
     } else {

@@ -1,6 +1,13 @@
-// The field names of plain aggregates, by Boost.PFR. Only this file includes it.
+// The field names of types that do not declare them: by C++26 reflection if the compiler has it,
+// else by Boost.PFR, for plain aggregates. Only this file includes PFR.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
+
+#include <latchkey/reflect/aggregate_fault.hpp>
+
+#ifdef __cpp_impl_reflection
+#include <latchkey/reflect/class_members.hpp>
+#else
 
 #include <cstddef>
 #include <string_view>
@@ -13,16 +20,6 @@
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::reflect {
-
-/// Why PFR cannot name a type's fields. PFR itself would fail with an error deep inside it.
-enum class AggregateFault : unsigned char {
-  NONE,
-  NOT_AN_AGGREGATE,  // private members, constructors, virtual functions; unions
-  HAS_A_BASE,
-  HAS_AN_ARRAY,
-  HAS_A_BIT_FIELD,
-  HAS_TOO_MANY_FIELDS,
-};
 
 /// The fields of a larger aggregate must be declared. PFR needs one function for each number of
 /// fields, and their parameters alone are a megabyte of source for its own limit of 200.
@@ -107,3 +104,4 @@ struct AggregateFields {
 
 }  // namespace latchkey::inline v1::reflect
 #pragma GCC visibility pop
+#endif

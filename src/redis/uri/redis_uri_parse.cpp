@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <latchkey/in_quotes.hpp>
 #include "backend/uri/uri_syntax.hpp"
-#include "core/in_quotes.hpp"
 #include "redis/protocol/number.hpp"
 
 namespace latchkey::inline v1::detail::redis {

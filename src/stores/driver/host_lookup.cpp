@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include <latchkey/in_quotes.hpp>
 #include "core/file_descriptor.hpp"
-#include "core/in_quotes.hpp"
 #include "core/mutex.hpp"
 
 namespace latchkey::inline v1::detail::stores {

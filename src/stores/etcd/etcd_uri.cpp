@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {

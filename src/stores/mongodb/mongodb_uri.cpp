@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <latchkey/in_quotes.hpp>
 #include "backend/uri/uri_syntax.hpp"
-#include "core/in_quotes.hpp"
 #include "stores/mongodb/client_pool.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {

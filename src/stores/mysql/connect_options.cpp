@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 #include "stores/mysql/server_errors.hpp"
 
 namespace latchkey::inline v1::detail::mysql {

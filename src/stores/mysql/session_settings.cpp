@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {

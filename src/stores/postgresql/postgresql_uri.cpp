@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {

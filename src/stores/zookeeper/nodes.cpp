@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 #include "stores/zookeeper/key_path.hpp"
 #include "stores/zookeeper/node_name.hpp"
 

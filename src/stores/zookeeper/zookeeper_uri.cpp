@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 #include "stores/zookeeper/key_path.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {

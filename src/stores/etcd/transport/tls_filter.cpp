@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/in_quotes.hpp"
+#include <latchkey/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {

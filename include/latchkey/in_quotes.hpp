@@ -5,12 +5,14 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-inline std::string in_quotes(std::string_view text) {
+constexpr std::string in_quotes(std::string_view text) {
   std::string result = "'";
   result += text;
   return result += '\'';
 }
 
 }  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

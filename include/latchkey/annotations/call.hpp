@@ -1,0 +1,255 @@
+// The call of an annotated function: what LOCKED's macros would have made of its annotations.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <meta>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <latchkey/annotations/constants.hpp>
+#include <latchkey/annotations/function.hpp>
+#include <latchkey/annotations/values.hpp>
+#include <latchkey/aspect.hpp>
+#include <latchkey/decorate/once_per.hpp>
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/locked.hpp>
+#include <latchkey/locked/body_kind.hpp>
+#include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/ready.hpp>
+#include <latchkey/placed_text.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
+
+/// The value of annotation `Index` of a function.
+template <std::meta::info Function, std::size_t Index>
+inline constexpr auto annotation_value =
+    extract<typename[:annotation_type(own_call_annotations(Function)[Index]):]>(
+        own_call_annotations(Function)[Index]);
+
+/// The text of an annotation as the callable that LOCKED's macro makes.
+template <std::meta::info Function, std::size_t Index>
+struct AnnotationText {
+  consteval PlacedText operator()() const noexcept {
+    return {annotation_value<Function, Index>.said.key.view(), {}};
+  }
+};
+template <std::meta::info Function, std::size_t Index>
+struct AnnotationKeys {
+  static constexpr ConstantText all = annotation_value<Function, Index>.said.key;
+
+  consteval PlacedKeys<all.size> operator()() const noexcept {
+    return {FixedString<all.size>(all.view()), {}};
+  }
+};
+template <std::meta::info Function, std::size_t Index>
+struct OnceText {
+  consteval PlacedText operator()() const noexcept {
+    return {annotation_value<Function, Index>.key.view(), {}};
+  }
+};
+
+/// The terms that `latchkey::terms` would have made.
+consteval LockTerms annotation_terms(const LockConstants& said) {
+  const Wait wait =
+      said.wait == no_limit ? Wait(forever) : Wait(std::chrono::milliseconds(said.wait));
+  LockTerms terms =
+      said.says_lease && said.lease == no_limit ? make_terms(said.type, wait, watchdog)
+      : said.says_lease ? make_terms(said.type, wait, std::chrono::milliseconds(said.lease))
+      : said.says_wait  ? make_terms(said.type, wait)
+      : said.says_type  ? make_terms(said.type)
+                        : make_terms();
+  terms.reentry = said.reentry;
+  terms.hold_for = std::chrono::milliseconds(said.hold_for);
+  terms.says_hold_for = said.says_hold_for;
+  if (said.permits != 0) {
+    terms.permits = {static_cast<std::uint32_t>(said.permits_taken),
+                     static_cast<std::uint32_t>(said.permits)};
+    terms.type = LockType::PERMIT;
+    terms.says_type = true;
+  }
+  return terms;
+}
+
+// Each calls one member of LockOptions, if the annotation has the option.
+template <class Options>
+consteval auto with_condition(Options options, const Always&) {
+  return options;
+}
+template <class Options, class Predicate>
+consteval auto with_condition(Options options, const WhenSaid<Predicate>& when) {
+  return std::move(options).when(when.predicate);
+}
+template <class Options, FixedString Expression>
+consteval auto with_condition(Options options, const WhenKey<Expression>&) {
+  return std::move(options).template when<Expression>();
+}
+template <class Lost, class Options>
+consteval auto with_lost(Options options) {
+  if constexpr (std::is_same_v<Lost, RaiseByDefault>) {
+    return options;
+  } else {
+    return std::move(options).on_lost(Lost{});
+  }
+}
+template <const auto& annotation, class Options>
+consteval auto with_names(Options options) {
+  constexpr ConstantText name = annotation.said.name;
+  constexpr const Locks* locks = annotation.said.locks;
+  if constexpr (name.size != 0 && locks != nullptr) {
+    return std::move(options).template named<FixedString<name.size>(name.view())>().in(*locks);
+  } else if constexpr (name.size != 0) {
+    return std::move(options).template named<FixedString<name.size>(name.view())>();
+  } else if constexpr (locks != nullptr) {
+    return std::move(options).in(*locks);
+  } else {
+    return options;
+  }
+}
+template <const auto& annotation, class Options>
+consteval auto with_strategies(Options options) {
+  constexpr LockConstants said = annotation.said;
+  if constexpr (said.says_timeout && said.says_unavailable) {
+    return std::move(options).on_timeout(annotation.timeout).on_unavailable(annotation.unavailable);
+  } else if constexpr (said.says_timeout) {
+    return std::move(options).on_timeout(annotation.timeout);
+  } else if constexpr (said.says_unavailable) {
+    return std::move(options).on_unavailable(annotation.unavailable);
+  } else {
+    return options;
+  }
+}
+
+/// The options that the members of LOCKED would have made.
+template <const auto& annotation, class Timeout, class Unavailable, class Lost, class When,
+          bool never_throws>
+consteval auto annotation_options(
+    const LockAnnotation<Timeout, Unavailable, Lost, When, never_throws>& value) {
+  auto options = with_lost<Lost>(with_strategies<annotation>(with_names<annotation>(
+      with_condition(LockOptions<>{annotation_terms(value.said)}, value.condition))));
+  if constexpr (never_throws) {
+    return std::move(options).no_throw();
+  } else {
+    return options;
+  }
+}
+
+template <std::meta::info Function, std::size_t Index>
+consteval auto lock_text() {
+  using enum KeySource;
+  constexpr KeySource source = annotation_value<Function, Index>.said.source;
+  if constexpr (source == text) {
+    return AnnotationText<Function, Index>{};
+  } else if constexpr (source == list) {
+    return AnnotationKeys<Function, Index>{};
+  } else {
+    return ByPolicy<AnnotationText<Function, Index>>{};
+  }
+}
+
+template <class Text, class Settings>
+consteval Locked<Text, Settings> locked_with(Text, LockOptions<Settings> options) {
+  return {{{}, std::move(options)}};
+}
+
+consteval OnceTerms once_terms_of(const OnceAnnotation& once) {
+  OnceTerms terms;
+  terms.period = std::chrono::milliseconds(once.period);
+  terms.options.offset = std::chrono::milliseconds(once.offset);
+  terms.options.clock_error = std::chrono::milliseconds(once.clock_error);
+  terms.options.on_failure = once.on_failure;
+  if (once.start_within != no_limit) {
+    terms.options.start_within = std::chrono::milliseconds(once.start_within);
+  }
+  terms.options.wait =
+      once.wait == no_limit ? Wait(forever) : Wait(std::chrono::milliseconds(once.wait));
+  terms.locks = once.locks;
+  return terms;
+}
+
+/// The aspect of annotation `Index`.
+template <std::meta::info Function, std::size_t Index>
+consteval auto make_aspect() {
+  using Kind = std::remove_const_t<decltype(annotation_value<Function, Index>)>;
+  if constexpr (std::is_same_v<Kind, OnceAnnotation>) {
+    return LockedOncePer<OnceText<Function, Index>>(
+        once_terms_of(annotation_value<Function, Index>));
+  } else if constexpr (std::is_base_of_v<AnnotationValue, Kind>) {
+    return locked_with(
+        lock_text<Function, Index>(),
+        annotation_options<annotation_value<Function, Index>>(annotation_value<Function, Index>));
+  } else {
+    return annotation_value<Function, Index>;
+  }
+}
+template <std::meta::info Function, std::size_t Index>
+inline constexpr auto annotation_aspect = make_aspect<Function, Index>();
+
+/// All aspects of a function as one, the first annotation outermost.
+template <std::meta::info Function, std::size_t... Index>
+consteval auto compose_aspects(std::index_sequence<Index...>) {
+  return (annotation_aspect<Function, Index> | ...);
+}
+template <std::meta::info Function, std::size_t Count = own_call_annotations(Function).size()>
+inline constexpr auto aspect_of = compose_aspects<Function>(std::make_index_sequence<Count>());
+template <std::meta::info Function>
+inline constexpr auto& aspect_of<Function, 1> = annotation_aspect<Function, 0>;
+
+/// OptionsCheck, and then the check of `.when`.
+template <class When, class Options, class Where, class... Arguments>
+struct ConditionCheck : Options {
+  static consteval bool run() {
+    return Options::run() && When::template check<Where, Arguments...>();
+  }
+};
+template <class Options, class Where, class... Arguments>
+struct ConditionCheck<Always, Options, Where, Arguments...> : Options {};
+
+/// The checks of a LOCKED's options against the result, the parameters and noexcept of a function.
+/// Compositions are checked at their call.
+template <class Ready, class Result, bool no_throw, class Where, class... Arguments>
+struct OptionChecksFor : SiteChecks<> {};
+template <class Ready, class Result, bool no_throw, class Where, class... Arguments>
+  requires requires { typename Ready::Options; }
+struct OptionChecksFor<Ready, Result, no_throw, Where, Arguments...>
+    : ConditionCheck<typename Ready::Options::When,
+                     OptionsCheck<BodyResult<Result>, typename Ready::Options,
+                                  no_throw && !BodyKind<Result>::is_coroutine, Arguments...>,
+                     Where, Arguments...> {};
+
+/// The call of a function under its aspects. `Annotated` has the annotations.
+template <std::meta::info Function, std::meta::info Annotated, class Returned, class... Parameters>
+struct AnnotatedCallOf {
+  using Result = Returned;
+  using Decorator = std::remove_cvref_t<decltype(aspect_of<Annotated>)>;
+  using Where = ParametersOf<Annotated, sizeof...(Parameters)>;
+  using Ready = ReadyFor<const Decorator, Where, std::remove_reference_t<Parameters>...>;
+
+  using OptionChecks = OptionChecksFor<Ready, Result, is_noexcept(Function), Where,
+                                       std::remove_cvref_t<Parameters>...>;
+
+  static auto ready(const void* const* addresses) noexcept {
+    return Ready{{aspect_of<Annotated>, addresses}};
+  }
+};
+
+consteval std::meta::info annotated_call_of(std::meta::info function) {
+  const std::meta::info annotated = annotated_function(function);
+  std::vector<std::meta::info> arguments{std::meta::reflect_constant(function),
+                                         std::meta::reflect_constant(annotated),
+                                         return_type_of(function)};
+  for (const std::meta::info parameter : parameters_of(function)) {
+    arguments.push_back(type_of(parameter));
+  }
+  return substitute(^^AnnotatedCallOf, arguments);
+}
+
+template <std::meta::info Function>
+using AnnotatedCall = [:annotated_call_of(Function):];
+
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop

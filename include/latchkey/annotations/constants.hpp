@@ -1,0 +1,117 @@
+// What annotations keep: constants, which may be neither chrono's types nor views of text.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <meta>
+#include <string>
+#include <string_view>
+
+#include <latchkey/attempt.hpp>
+#include <latchkey/key/node.hpp>
+#include <latchkey/key/parser.hpp>
+#include <latchkey/key/syntax_sentence.hpp>
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/locked_call.hpp>
+#include <latchkey/wait.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1 {
+
+class Locks;
+
+namespace detail {
+
+/// A text that may be part of a constant, which std::string_view may not.
+struct ConstantText {
+  const char* data = nullptr;
+  std::size_t size = 0;
+
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {data, size}; }
+};
+
+consteval ConstantText constant_text(std::string_view text) {
+  return {std::define_static_string(text), text.size()};
+}
+
+/// The compile error of an annotation: GCC shows `sentence` as what() of an uncaught exception.
+[[noreturn]] consteval void reject_annotation(std::string_view sentence) {
+  throw std::meta::exception(std::string("latchkey: ") += sentence, ^^::latchkey);
+}
+
+/// Rejects a key with a wrong syntax.
+consteval void check_annotation_key(std::string_view key) {
+  Parse parse;
+  if (key.size() > max_template_size) {
+    parse.mistake = SyntaxError::TEMPLATE_IS_TOO_LONG;
+  } else {
+    Node* const nodes = new Node[node_capacity(key.size())]{};
+    parse = Parser(key, nodes).run();
+    delete[] nodes;
+  }
+  if (parse.mistake != SyntaxError::NONE) reject_annotation(syntax_sentence(parse, key));
+}
+
+/// What the text of an annotation is.
+enum class KeySource : unsigned char {
+  text,    ///< a key template
+  list,    ///< those of KEYS, separated as KeyList separates them
+  policy,  ///< the name of a policy
+};
+
+inline constexpr std::int64_t no_limit = -1;  ///< `forever` as a wait, `watchdog` as a lease
+
+/// What of an annotation does not change the type of its options. Times in milliseconds.
+struct LockConstants {
+  ConstantText key{};
+  KeySource source = KeySource::text;
+  LockType type = LockType::REENTRANT;
+  Reentry reentry = Reentry::count;
+  bool says_type = false;
+  bool says_wait = false;
+  bool says_lease = false;
+  bool says_timeout = false;
+  bool says_unavailable = false;
+  bool says_lost = false;
+  bool says_hold_for = false;
+  std::int64_t wait = 0;
+  std::int64_t lease = 0;
+  std::int64_t hold_for = 0;
+  int permits = 0;  ///< 0: a lock
+  int permits_taken = 1;
+  ConstantText name{};  ///< empty: the function's name
+  const Locks* locks = nullptr;
+};
+
+consteval std::int64_t constant_wait(Wait wait) {
+  return wait.is_forever() ? no_limit : wait.length().count();
+}
+consteval std::int64_t constant_lease(Lease lease) {
+  return lease.is_watchdog() ? no_limit : lease.length(std::chrono::milliseconds(0)).count();
+}
+
+template <class... Terms>
+consteval LockConstants lock_constants(ConstantText key, KeySource source, const Terms&... terms) {
+  LockConstants said{.key = key, .source = source};
+  if constexpr (check_terms<Terms...>()) {
+    const LockTerms made = make_terms(terms...);
+    said.type = made.type;
+    said.says_type = made.says_type;
+    said.says_wait = made.says_wait;
+    said.says_lease = made.says_lease;
+    said.wait = constant_wait(made.wait);
+    said.lease = constant_lease(made.lease);
+  }
+  return said;
+}
+
+/// The base of the annotations that latchkey itself defines.
+struct AnnotationValue {};
+
+}  // namespace detail
+}  // namespace latchkey::inline v1
+#pragma GCC visibility pop

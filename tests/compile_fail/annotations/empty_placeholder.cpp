@@ -1,0 +1,19 @@
+// expect: names nothing: write an argument in it
+// A placeholder that names nothing.
+#include <latchkey/annotations.hpp>
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+
+struct Account {
+  long id = 1;
+  double balance = 0;
+  const char* owner = "";
+};
+
+struct Bank {
+  [[= latchkey::locked("account:{}")]] long deposit(const Account& account) {
+    LOCK_ANNOTATED;
+    return account.id;
+  }
+};

@@ -1,0 +1,19 @@
+// expect: latchkey: this body is noexcept, but its lock may throw
+// A noexcept body whose lock may throw.
+#include <latchkey/annotations.hpp>
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+
+struct Account {
+  long id = 1;
+  double balance = 0;
+  const char* owner = "";
+};
+
+struct Bank {
+  [[= latchkey::locked("account:{account.id}")]] long deposit(const Account& account) noexcept {
+    LOCK_ANNOTATED;
+    return account.id;
+  }
+};

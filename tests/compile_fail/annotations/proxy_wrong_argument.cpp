@@ -1,0 +1,20 @@
+// expect: latchkey: key 'account:\{acount.id\}' of Bank::deposit: 'acount' is no argument; expected one of account
+// A key that names no parameter, of a function that a proxy calls.
+#include <latchkey/annotations.hpp>
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+
+struct Account {
+  long id = 1;
+  double balance = 0;
+  const char* owner = "";
+};
+
+struct Bank {
+  [[= latchkey::locked("account:{acount.id}")]] long deposit(const Account& account) {
+    return account.id;
+  }
+};
+
+auto called(latchkey::Annotated<Bank>& bank) { return bank->deposit(Account{}); }
