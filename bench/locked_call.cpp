@@ -5,6 +5,8 @@
 // uses. LOCKED also counts re-entry by owner, ends the lease after 30 s and says so (Hold::lost, a
 // stop token), reports to a listener, applies policies, and lists and force-releases its locks. The
 // map does none of this.
+//
+// The last rows compare a LOCKED with several keys with nested LOCKED calls, one for each key.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>
@@ -35,6 +37,19 @@ class Service {
   }
   int peer(const Account& account) {
     return map_.with(fmt::format("account:{}", account.id), [&] { return account.id + 1; });
+  }
+  int both(const Account& from, const Account& to) {
+    return LOCKED(KEYS("account:{from.id}", "account:{to.id}"), LockType::WRITE, 3s, 30s)
+        AROUND(from, to) {
+      return from.id + to.id;
+    };
+  }
+  int nested(const Account& from, const Account& to) {
+    return LOCKED("account:{from.id}", LockType::WRITE, 3s, 30s) AROUND(from, to) {
+      return LOCKED("account:{to.id}", LockType::WRITE, 3s, 30s) AROUND(from, to) {
+        return from.id + to.id;
+      };
+    };
   }
 
  private:
@@ -69,11 +84,25 @@ int main() {
   const auto ours = [&](const Account& account) { return service.ours(account); };
   const auto peer = [&](const Account& account) { return service.peer(account); };
 
-  fmt::print("{:<44} {:>11} {:>11}   {}\n", "", "latchkey", "mutex map", "ratio (spread)");
+  bench::print_header("mutex map");
   bench::pin_to(0);
   bool held = bench::compare("LOCKED, 1 thread, uncontended", 200'000, 1.2, one(ours), one(peer));
   bench::unpin();
   held &= bench::compare("LOCKED, 8 threads, distinct keys", 400'000, 1.0, on_threads(8, ours),
                          on_threads(8, peer));
+
+  const auto two = [&](auto call) {
+    return [&sum, call](int operations) {
+      for (int i = 0; i < operations; ++i)
+        sum += call(Account{i % 1'000}, Account{i % 1'000 + 500});
+    };
+  };
+  const auto both = [&](const Account& a, const Account& b) { return service.both(a, b); };
+  const auto nested = [&](const Account& a, const Account& b) { return service.nested(a, b); };
+  fmt::print("\n");
+  bench::print_header("nested");
+  bench::pin_to(0);
+  held &= bench::compare("KEYS of 2, 1 thread, uncontended", 200'000, 1.3, two(both), two(nested));
+  bench::unpin();
   return held && sum != 1 ? 0 : 1;
 }

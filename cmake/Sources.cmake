@@ -37,6 +37,7 @@ set(latchkey_sources
   src/key/key_buffer.cpp
   src/key/mistake.cpp
   src/key/parsed_key.cpp
+  src/key/rendered_keys.cpp
   src/key/scratch.cpp
   src/key/time_text.cpp
   src/leader/leader.cpp
@@ -88,7 +89,9 @@ set(latchkey_sources
   src/locks/listener/reporter.cpp
   src/locks/lock.cpp
   src/locks/locks.cpp
+  src/locks/locks_of_several.cpp
   src/locks/multi/batch_acquire.cpp
+  src/locks/multi/immediate_batch.cpp
   src/locks/multi/lock_set.cpp
   src/locks/multi/member_report.cpp
   src/locks/multi/multi_acquire.cpp
@@ -278,6 +281,7 @@ set(latchkey_headers
   include/latchkey/key/read.hpp
   include/latchkey/key/refusal.hpp
   include/latchkey/key/refuse.hpp
+  include/latchkey/key/rendered_keys.hpp
   include/latchkey/key/schema.hpp
   include/latchkey/key/separation.hpp
   include/latchkey/key/syntax_sentence.hpp

@@ -20,6 +20,7 @@ set(latchkey_tests_sources
   unit/core/at_fork_test.cpp
   unit/core/clock_test.cpp
   unit/core/error_test.cpp
+  unit/core/index_set_test.cpp
   unit/core/key_table_test.cpp
   unit/core/name_list_test.cpp
   unit/core/parker_test.cpp
@@ -77,6 +78,7 @@ set(latchkey_tests_sources
   unit/locks/events_test.cpp
   unit/locks/fork_test.cpp
   unit/locks/hold_test.cpp
+  unit/locks/immediate_batch_test.cpp
   unit/locks/lifetime_test.cpp
   unit/locks/listener_test.cpp
   unit/locks/lock_test.cpp

@@ -114,6 +114,7 @@ struct Member {
   std::string_view key;
   LockType type = LockType::REENTRANT;
   HoldId id;
+  std::size_t hash = 0;  ///< as Request::hash
 };
 
 /// One request. The submitter owns it. The submitter keeps it, and the text that `key` points to,

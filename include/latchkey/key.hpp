@@ -16,6 +16,7 @@
 #include <latchkey/key/interpreter.hpp>
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/key/plan.hpp>
+#include <latchkey/key/rendered_keys.hpp>
 #include <latchkey/key/tree.hpp>
 #include <latchkey/placed_text.hpp>
 
@@ -37,20 +38,18 @@ struct CompiledKey {
   static constexpr bool many = Tree::parse.star != 0;
   static constexpr KeyData data{Tree::text, Tree::kept.nodes, Tree::parse.root};
 
-  /// One key for each element that [*] selects; one key if there is no [*].
+  /// Adds one key for each element that [*] selects; one key if there is no [*].
   template <class Names, class... Args>
-  static std::vector<std::string> render_many(const void* const* arguments) {
+  static void render_many(RenderedKeys& keys, const void* const* arguments) {
     using Plan = decltype(plan_key<Tree, Names, Args...>(Slots(), Pieces()));
     static_assert(KeyCheck<typename Plan::Verdict>::run());
     if constexpr (!Plan::Verdict::value) {
-      return {};
+      return;
     } else if constexpr (many) {
       using Star = decltype(resolve<Tree, Tree::parse.star, true, Names, Args...>());
-      return render_elements<typename Plan::Shape, Star>(data, Tree::parse.star, arguments);
+      render_elements<typename Plan::Shape, Star>(keys, data, Tree::parse.star, arguments);
     } else {
-      KeyBuffer out;
-      Plan::Shape::render(out, data, arguments);
-      return {std::string(out.view())};
+      Plan::Shape::render(keys.add(), data, arguments);
     }
   }
 };
@@ -106,7 +105,9 @@ struct Key {
   template <FixedString Names, class... Args>
   static std::vector<std::string> render_many(const Args&... args) {
     const void* const arguments[] = {static_cast<const void*>(std::addressof(args))..., nullptr};
-    return Compiled::template render_many<detail::Literal<Names>, Args...>(arguments);
+    detail::RenderedKeys keys;
+    Compiled::template render_many<detail::Literal<Names>, Args...>(keys, arguments);
+    return keys.strings();
   }
 };
 

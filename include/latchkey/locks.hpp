@@ -110,7 +110,10 @@ class Locks {
   /// Like acquire(), for several keys at once with the rules of all_of. Throws KeyError if `keys`
   /// is empty.
   Hold acquire_all(std::span<const std::string> keys, const Attempt& attempt) const;
+  Hold acquire_all(std::span<const std::string_view> keys, const Attempt& attempt) const;
   std::optional<Hold> try_acquire_all(std::span<const std::string> keys,
+                                      const Attempt& attempt) const;
+  std::optional<Hold> try_acquire_all(std::span<const std::string_view> keys,
                                       const Attempt& attempt) const;
 
   /// The same Locks with another owner; see Owner.
@@ -174,7 +177,10 @@ class Locks {
   [[nodiscard]] ListPage list_part(std::string_view pattern, ListCursor from, std::uint32_t budget,
                                    bool awaited) const;
   [[nodiscard]] Lock handle(std::string key, LockType type) const;
-  [[nodiscard]] detail::LockSet several(std::span<const std::string> keys, LockType type) const;
+  [[nodiscard]] detail::LockSet several(std::span<const std::string_view> keys,
+                                        LockType type) const;
+  [[nodiscard]] std::optional<Hold> acquire_all_at_once(std::span<const std::string_view> keys,
+                                                        const Attempt& attempt) const;
 
   std::shared_ptr<detail::SpaceRef> space_;
   std::optional<Owner> owner_;

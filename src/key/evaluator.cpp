@@ -150,7 +150,8 @@ void BoundKey::render(KeyBuffer& out, std::span<const void* const> arguments) co
   render_element(out, arguments, 0);
 }
 
-std::vector<std::string> BoundKey::render_many(std::span<const void* const> arguments) const {
+void BoundKey::render_many(detail::RenderedKeys& keys,
+                           std::span<const void* const> arguments) const {
   std::size_t count = 1;
   if (many()) {
     const detail::BoundPath& path = paths_[key_->nodes_[key_->parse_.star].slot];
@@ -158,14 +159,15 @@ std::vector<std::string> BoundKey::render_many(std::span<const void* const> argu
     detail::require_value(data(), key_->parse_.star, elements);
     count = static_cast<std::size_t>(elements.integer.magnitude);
   }
-  std::vector<std::string> keys;
-  keys.reserve(count);
-  KeyBuffer out;
   for (std::size_t element = 0; element < count; ++element) {
-    render_element(out, arguments, element);
-    keys.emplace_back(out.view());
+    render_element(keys.add(), arguments, element);
   }
-  return keys;
+}
+
+std::vector<std::string> BoundKey::render_many(std::span<const void* const> arguments) const {
+  detail::RenderedKeys keys;
+  render_many(keys, arguments);
+  return keys.strings();
 }
 
 }  // namespace latchkey::inline v1

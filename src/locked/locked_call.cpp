@@ -115,15 +115,23 @@ Entry LockedCall::enter_unnamed(const LockedSite& known, Site& site, const void*
     known.render(rendered_, known.key, arguments);
     return enter_rendered(known.key.text, site);
   }
-  if (known.render_all == nullptr) throw_not_configured(known.key.text);
-  return enter_all(known.render_all(arguments), known.key.text, site);
+  return enter_several(known, site, arguments);
 }
 
-Entry LockedCall::enter_all(const std::vector<std::string>& keys, std::string_view key_template,
-                            Site& site) {
-  return enter_by([&](const Attempt& attempt) { return locks_->acquire_all(keys, attempt); },
-                  [&](const Attempt& attempt) { return locks_->try_acquire_all(keys, attempt); },
-                  key_template, site);
+// Not inlined: a call with one key needs no room for several.
+[[gnu::noinline]] Entry LockedCall::enter_several(const LockedSite& known, Site& site,
+                                                  const void* const* arguments) {
+  if (known.render_all == nullptr) throw_not_configured(known.key.text);
+  RenderedKeys keys;
+  known.render_all(keys, arguments);
+  return enter_all(keys, known.key.text, site);
+}
+
+Entry LockedCall::enter_all(RenderedKeys& keys, std::string_view key_template, Site& site) {
+  return enter_by(
+      [&](const Attempt& attempt) { return locks_->acquire_all(keys.view(), attempt); },
+      [&](const Attempt& attempt) { return locks_->try_acquire_all(keys.view(), attempt); },
+      key_template, site);
 }
 
 Entry LockedCall::decide(Entry entry) noexcept {

@@ -14,7 +14,9 @@ namespace latchkey::inline v1::detail {
 Entry LockedCall::enter_by_policy(const SitePolicy& policy, std::span<const void* const> arguments,
                                   Site& site) {
   if (!policy.over.unlocked && policy.key->many()) {
-    return enter_all(policy.key->render_many(arguments), policy.key_text, site);
+    RenderedKeys keys;
+    policy.key->render_many(keys, arguments);
+    return enter_all(keys, policy.key_text, site);
   }
   if (!policy.over.unlocked) policy.key->render(rendered_, arguments);
   return enter_rendered(policy.key_text, site);
@@ -49,7 +51,9 @@ std::vector<std::string> LockedCall::render(const LockedSite& known, const SiteP
   } else if (known.render != nullptr) {
     known.render(rendered_, known.key, arguments.data());
   } else if (known.render_all != nullptr) {
-    return known.render_all(arguments.data());
+    RenderedKeys keys;
+    known.render_all(keys, arguments.data());
+    return keys.strings();
   } else {
     throw_not_configured(known.key.text);
   }

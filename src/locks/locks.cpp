@@ -10,8 +10,6 @@
 
 #include "core/sanitizer_pause.hpp"
 #include "locks/full_key.hpp"
-#include "locks/multi/lock_set.hpp"
-#include "locks/multi/multi_lock.hpp"
 #include "locks/permit_count.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
@@ -38,12 +36,6 @@ std::string glob_of(std::string_view prefix, std::string_view pattern) {
   return escaped(prefix) + std::string(pattern);
 }
 
-[[noreturn]] void refuse_permit_as_lock() {
-  throw std::invalid_argument(
-      "PERMIT is no type of a lock, nor of one lock among several: it is taken from "
-      "Locks::semaphore(key, permits), or by LOCKED(key).permits(total)");
-}
-
 std::shared_ptr<detail::SpaceRef> make_space(std::unique_ptr<Backend> backend,
                                              const Options& options) {
   const detail::SanitizerPause pause;
@@ -62,7 +54,7 @@ Locks::Locks(std::shared_ptr<detail::SpaceRef> space, std::optional<Owner> owner
     : space_(std::move(space)), owner_(owner) {}
 
 Lock Locks::lock(std::string key, LockType type) const {
-  if (type == LockType::PERMIT) refuse_permit_as_lock();
+  if (type == LockType::PERMIT) detail::refuse_permit_as_lock();
   return handle(std::move(key), type);
 }
 
@@ -101,47 +93,6 @@ std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& atte
   return with_full_key(space.options().prefix, key, [&](std::string_view full) {
     return space.try_acquire(full, owner, attempt);
   });
-}
-
-Lock Locks::all_of(std::vector<Lock> locks) const {
-  std::vector<detail::LockMember> members;
-  for (Lock& lock : locks) {
-    if (lock.several_ != nullptr) {
-      const auto its = lock.several_->members();
-      members.insert(members.end(), its.begin(), its.end());
-    } else {
-      members.push_back({lock.space_, std::move(lock.key_), lock.type_, lock.owner_});
-    }
-  }
-  for (detail::LockMember& member : members) {
-    if (!member.owner) member.owner = owner_;
-  }
-  auto set = std::make_shared<const detail::LockSet>(std::move(members));
-  if (set->members().size() > 1) return Lock(space_, std::move(set));
-  const detail::LockMember& one = set->members().front();
-  return Lock(one.space, one.key, one.type, one.owner);
-}
-
-detail::LockSet Locks::several(std::span<const std::string> keys, LockType type) const {
-  if (type == LockType::PERMIT) refuse_permit_as_lock();
-  const detail::LockSpace& space = space_->space();
-  space.require_offered(type);
-  std::vector<detail::LockMember> members;
-  members.reserve(keys.size());
-  for (const std::string& key : keys) {
-    members.push_back(
-        {space_, std::string(FullKey(space.options().prefix, key).view()), type, owner_});
-  }
-  return detail::LockSet(std::move(members));
-}
-
-Hold Locks::acquire_all(std::span<const std::string> keys, const Attempt& attempt) const {
-  return detail::acquire_together(several(keys, attempt.type), attempt);
-}
-
-std::optional<Hold> Locks::try_acquire_all(std::span<const std::string> keys,
-                                           const Attempt& attempt) const {
-  return detail::try_acquire_together(several(keys, attempt.type), attempt);
 }
 
 Locks Locks::with_owner(Owner owner) const { return Locks(space_, owner); }

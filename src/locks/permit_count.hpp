@@ -1,4 +1,4 @@
-// Numbers of permits that make no sense.
+// Permits that make no sense.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,5 +20,9 @@ void require_valid(const Permits& permits);
 /// The acquire of `taken` permits of a semaphore that has `total`. Throws std::invalid_argument.
 [[nodiscard]] Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait,
                                      Lease lease);
+
+/// PERMIT was given where a type of locks is expected. Throws std::invalid_argument with a
+/// sentence.
+[[noreturn]] void refuse_permit_as_lock();
 
 }  // namespace latchkey::inline v1::detail

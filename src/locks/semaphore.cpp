@@ -36,6 +36,12 @@ PermitInfo permits_of(const Semaphore& semaphore) {
 
 namespace detail {
 
+void refuse_permit_as_lock() {
+  throw std::invalid_argument(
+      "PERMIT is no type of a lock, nor of one lock among several: it is taken from "
+      "Locks::semaphore(key, permits), or by LOCKED(key).permits(total)");
+}
+
 void require_total(std::int64_t total) {
   if (total >= 1 && total <= most_permits) return;
   throw std::invalid_argument("a semaphore of " + std::to_string(total) +

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "backend/refusals.hpp"
+#include "memory/lock_table_several.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -187,6 +187,10 @@ class LockTable {
   static void acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
                           Outcome& outcome);
 
+  [[nodiscard]] static std::size_t hash_of(const Member& member) noexcept {
+    return member.hash != 0 ? member.hash : hash_key(member.key);
+  }
+
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
 
@@ -269,33 +273,6 @@ inline void LockTable::apply(const Request& request, std::size_t hash, Clock::ti
   } else {
     apply_to_any(request, hash, now, subscriber, outcome);
   }
-}
-
-template <class TableOf>
-void LockTable::acquire_all(const Request& request, Clock::time_point now, TableOf&& table_of,
-                            Outcome& outcome) {
-  std::uint64_t token = 0, fresh = 0;
-  for (std::size_t index = 0; index < request.members.size(); ++index) {
-    const Member& member = request.members[index];
-    const std::size_t hash = hash_key(member.key);
-    LockTable& table = table_of(hash);
-    if (table.blocks(member, hash, now, outcome)) {
-      outcome.busy_member = static_cast<std::uint32_t>(index);
-      return;
-    }
-    if (member.type != LockType::FENCED) continue;
-    const std::uint64_t held = table.token_of(member, hash);
-    token = std::max(token, held);
-    const std::uint64_t next = table.next_token(request.tokens, now);
-    if (held == 0) fresh = std::max(fresh, next);
-  }
-  if (fresh != 0) token = std::max(token + 1, fresh);
-  for (const Member& member : request.members) {
-    const std::size_t hash = hash_key(member.key);
-    table_of(hash).take(member, hash, later(now, request.lease), token, now);
-  }
-  outcome.kind = Outcome::Kind::granted;
-  outcome.token = token;
 }
 
 }  // namespace latchkey::inline v1::detail

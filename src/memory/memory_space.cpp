@@ -1,14 +1,12 @@
 // One space of locks inside the process.
 // SPDX-License-Identifier: BSL-1.0
 #include "memory/memory_space.hpp"
-#include "core/never_destroyed.hpp"
 
 #include <range/v3/algorithm/sort.hpp>
 #include <range/v3/view/subrange.hpp>
 #include <range/v3/view/zip.hpp>
 
 #include <algorithm>
-#include <bitset>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -16,6 +14,10 @@
 #include <stdexcept>
 #include <tuple>
 #include <utility>
+
+#include "core/collections/index_set.hpp"
+#include "core/never_destroyed.hpp"
+#include "memory/lock_table_several.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -116,23 +118,22 @@ void MemorySpace::apply_any(const Request& request, Subscriber* subscriber,
 
 void MemorySpace::apply_to_several(const Request& request, Clock::time_point now,
                                    Outcome& outcome) {
-  std::bitset<shard_count> wanted;
-  for (const Member& member : request.members) wanted.set(shard_of(hash_key(member.key)));
+  using Wanted = IndexSet<shard_count>;
+  Wanted wanted;
+  for (const Member& member : request.members) wanted.insert(shard_of(LockTable::hash_of(member)));
+  // The analysis does not see that what the constructor locks the destructor unlocks.
   struct Locked {
     std::array<Shard, shard_count>& shards;
-    const std::bitset<shard_count>& which;
-    Locked(std::array<Shard, shard_count>& all, const std::bitset<shard_count>& these)
-        : shards(all), which(these) {
-      for (std::size_t index = 0; index < shard_count; ++index) {
-        if (which[index]) shards[index].mutex.lock();
-      }
+    const Wanted& which;
+    Locked(std::array<Shard, shard_count>& all, const Wanted& these) : shards(all), which(these) {
+      which.for_each([&](std::size_t index)
+                         LATCHKEY_NO_THREAD_SAFETY_ANALYSIS { shards[index].mutex.lock(); });
     }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
     ~Locked() {
-      for (std::size_t index = 0; index < shard_count; ++index) {
-        if (which[index]) shards[index].mutex.unlock();
-      }
+      which.for_each([&](std::size_t index)
+                         LATCHKEY_NO_THREAD_SAFETY_ANALYSIS { shards[index].mutex.unlock(); });
     }
   };
   const Locked locked(shards_, wanted);

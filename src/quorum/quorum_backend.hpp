@@ -20,8 +20,8 @@
 #include <latchkey/backend.hpp>
 
 #include "core/at_fork.hpp"
+#include "core/collections/small_vector.hpp"
 #include "core/small_mutex.hpp"
-#include "core/small_vector.hpp"
 #include "core/thread_annotations.hpp"
 #include "quorum/gates.hpp"
 #include "quorum/operation.hpp"

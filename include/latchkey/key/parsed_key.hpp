@@ -12,6 +12,7 @@
 #include <latchkey/key/interpreter.hpp>
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/key/node.hpp>
+#include <latchkey/key/rendered_keys.hpp>
 #include <latchkey/key/schema.hpp>
 
 #pragma GCC visibility push(default)
@@ -96,6 +97,8 @@ class BoundKey {
 
   /// Like Key<text>::render_many.
   [[nodiscard]] std::vector<std::string> render_many(std::span<const void* const> arguments) const;
+  /// The same, for the library's own use: adds the keys to `keys`.
+  void render_many(detail::RenderedKeys& keys, std::span<const void* const> arguments) const;
 
  private:
   friend BoundKey bind_key(ParsedKey key, Schema schema);

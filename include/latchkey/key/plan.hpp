@@ -5,15 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/key/arguments.hpp>
 #include <latchkey/key/interpreter.hpp>
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/key/refusal.hpp>
+#include <latchkey/key/rendered_keys.hpp>
 #include <latchkey/key/tree.hpp>
 #include <latchkey/key/value.hpp>
 #include <latchkey/key/write.hpp>
@@ -113,22 +112,17 @@ struct KeyShape<KeyPaths<Paths...>, Pieces...> {
   }
 };
 
-/// One key for each element that `Star`, the path of [*] at node `star`, selects.
+/// Adds one key for each element that `Star`, the path of [*] at node `star`, selects.
 template <class Shape, class Star>
-std::vector<std::string> render_elements(const KeyData& key, std::uint16_t star,
-                                         const void* const* arguments) {
+void render_elements(RenderedKeys& keys, const KeyData& key, std::uint16_t star,
+                     const void* const* arguments) {
   Scratch scratch;
   const Value count = Star::read_from(arguments, {scratch, 0});
   require_value(key, star, count);
   const auto size = static_cast<std::size_t>(count.integer.magnitude);
-  std::vector<std::string> keys;
-  keys.reserve(size);
-  KeyBuffer out;
   for (std::size_t element = 0; element < size; ++element) {
-    Shape::put_all(out, key, arguments, element);
-    keys.emplace_back(out.view());
+    Shape::put_all(keys.add(), key, arguments, element);
   }
-  return keys;
 }
 
 /// Whether a key fits, and the functions that render it.

@@ -3,15 +3,13 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/key.hpp>
+#include <latchkey/key/rendered_keys.hpp>
 #include <latchkey/locked/key_text.hpp>
 #include <latchkey/locked/locked_site.hpp>
 #include <latchkey/placed_text.hpp>
@@ -85,25 +83,18 @@ struct KeySet {
     }
     return result;
   }();
-  /// All keys, in the order in which they are written; empty if [*] selects no element.
+  /// Adds all keys, in the order in which they are written; none if [*] selects no element.
   template <class Names, class... Arguments>
-  static std::vector<std::string> render(const void* const* arguments) {
-    std::vector<std::string> keys;
+  static void render(RenderedKeys& keys, const void* const* arguments) {
     render_parts<Names, Arguments...>(keys, arguments, std::make_index_sequence<count>{});
-    return keys;
   }
 
  private:
   template <class Names, class... Arguments, std::size_t... Index>
-  static void render_parts(std::vector<std::string>& keys, const void* const* arguments,
+  static void render_parts(RenderedKeys& keys, const void* const* arguments,
                            std::index_sequence<Index...>) {
-    (add(keys,
-         CompiledKey<Literal<text<Index>>>::template render_many<Names, Arguments...>(arguments)),
+    (CompiledKey<Literal<text<Index>>>::template render_many<Names, Arguments...>(keys, arguments),
      ...);
-  }
-  static void add(std::vector<std::string>& keys, std::vector<std::string>&& more) {
-    keys.insert(keys.end(), std::make_move_iterator(more.begin()),
-                std::make_move_iterator(more.end()));
   }
 };
 

@@ -149,8 +149,9 @@ class LockedCall {
   [[nodiscard]] Entry enter_by_policy(const SitePolicy& policy,
                                       std::span<const void* const> arguments, Site& site);
   [[nodiscard]] Entry enter_rendered(std::string_view key_template, Site& site);
-  [[nodiscard]] Entry enter_all(const std::vector<std::string>& keys, std::string_view key_template,
-                                Site& site);
+  [[nodiscard]] Entry enter_several(const LockedSite& known, Site& site,
+                                    const void* const* arguments);
+  [[nodiscard]] Entry enter_all(RenderedKeys& keys, std::string_view key_template, Site& site);
   [[nodiscard]] Entry decide(Entry entry) noexcept;
   template <class Take, class TryTake>
   [[nodiscard]] Entry enter_by(const Take& take, const TryTake& try_take,

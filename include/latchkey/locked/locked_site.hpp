@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <latchkey/key/interpreter.hpp>
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/key/node.hpp>
+#include <latchkey/key/rendered_keys.hpp>
 #include <latchkey/locked/site_policy.hpp>
 #include <latchkey/placed_text.hpp>
 #include <latchkey/site.hpp>
@@ -22,7 +21,7 @@ namespace latchkey::inline v1::detail {
 struct LockedKey {
   void (*render)(KeyBuffer& out, const KeyData& key, const void* const* arguments) = nullptr;
   /// For several keys, instead of `render`.
-  std::vector<std::string> (*render_all)(const void* const* arguments) = nullptr;
+  void (*render_all)(RenderedKeys& keys, const void* const* arguments) = nullptr;
   bool is_one = false;  ///< `render` is set; a constant expression may ask for this
   KeyData key{};        ///< its text is the template: several, separated by commas
 };
@@ -45,7 +44,7 @@ struct LockedSite : Site {
         traits(can) {}
 
   void (*render)(KeyBuffer& out, const KeyData& key, const void* const* arguments);
-  std::vector<std::string> (*render_all)(const void* const* arguments);
+  void (*render_all)(RenderedKeys& keys, const void* const* arguments);
   KeyData key;
   SiteNote note;  ///< without those of aspects inside the LOCKED
   const reflect::TypeInfo* const* argument_infos;

@@ -104,7 +104,8 @@ std::optional<Hold> AsyncMultiAcquire::take() {
   if (answer == Answer::busy) return std::nullopt;
   if (answer != Answer::granted) fail();
   steps_.unpin_all();
-  auto together = std::make_unique<MultiHold>(set_->name(), parts_.size());
+  MultiHold::Owned together =
+      MultiHold::make(parts_.size(), [&](std::size_t member) { return set_->key_of(member); });
   HoldTerms terms{
       .type = LockType::REENTRANT, .watchdog = attempt_.lease.is_watchdog(), .detached = true};
   for (std::size_t member = parts_.size(); member-- > 0;) {
@@ -112,7 +113,7 @@ std::optional<Hold> AsyncMultiAcquire::take() {
   }
   for (std::size_t member = 0; member < parts_.size(); ++member) {
     terms.type = parts_[member].lock->type;
-    together->add({*steps_.take(member), terms});
+    together->add(*steps_.take(member), terms);
   }
   terms.type = parts_.front().lock->type;
   return HoldAccess::make(together.release(), terms);

@@ -50,7 +50,7 @@ class AsyncRelease {
   AsyncObserver& observer_;
   std::optional<Part> one_;
   std::list<Part> parts_;  ///< of several keys
-  std::unique_ptr<MultiHold> several_;
+  MultiHold::Owned several_;
   std::atomic<std::size_t> pending_{
       1};              ///< parts without an answer, and one while they are started
   bool lost_ = false;  ///< a part belonged to the parent of a fork

@@ -9,7 +9,7 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/listener.hpp>
 
-#include "core/small_vector.hpp"
+#include "core/collections/small_vector.hpp"
 #include "locks/coordinator/call.hpp"
 #include "locks/coordinator/completed_calls.hpp"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
@@ -138,6 +139,11 @@ class Coordinator : private KeyState {
   /// then to be withdrawn. Null: there is no memory for one.
   [[nodiscard]] RemoteHold* acquire_at_once(const AcquireTerms& terms, ImmediateBackend& backend,
                                             Clock::time_point now) noexcept;
+  /// The same in two steps, for one of several keys that one request acquires: a claim, which
+  /// throws std::bad_alloc and then changes nothing, and the grant of it with the request's token.
+  [[nodiscard]] RemoteHold& claim_at_once(const AcquireTerms& terms, Clock::time_point now);
+  void grant_at_once(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
+                     Clock::time_point now);
   void withdraw(RemoteHold& claim, EventContext& context);
   /// Undoes what one Hold was granted, if it is the last of `hold`. No listener is told of it.
   /// False: nothing is undone, and the same release has to follow.

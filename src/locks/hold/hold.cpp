@@ -17,8 +17,8 @@ namespace {
 using detail::with_held;
 
 /// What a Hold of several keys owns.
-std::unique_ptr<detail::MultiHold> owned_by(const detail::Held& several) noexcept {
-  return std::unique_ptr<detail::MultiHold>(*std::get_if<detail::MultiHold*>(&several));
+detail::MultiHold::Owned owned_by(const detail::Held& several) noexcept {
+  return detail::MultiHold::Owned(*std::get_if<detail::MultiHold*>(&several));
 }
 
 }  // namespace

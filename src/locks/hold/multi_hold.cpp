@@ -53,6 +53,17 @@ struct MultiHold::Part {
   }
 };
 
+// What many keys have needed is not kept.
+void MultiHold::reset() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
+  constexpr std::size_t few = 16, short_name = 512;
+  if (holds_.capacity() > few) holds_ = std::vector<SingleHold>();
+  if (name_.capacity() > short_name) name_ = std::string();
+  holds_.clear();
+  name_.clear();
+  forwards_.clear();
+  stop_ = std::stop_source(std::nostopstate);
+}
+
 bool MultiHold::covers(std::string_view prefix, std::string_view key) const noexcept {
   return std::ranges::any_of(holds_,
                              [&](const SingleHold& hold) { return hold.covers(prefix, key); });
@@ -110,14 +121,20 @@ bool MultiHold::extend(std::chrono::milliseconds lease) {
   return Part::finish(parts) && parts.size() == holds_.size();
 }
 
+// The keys of the others are not on the way of this: a release waits for nobody.
+void MultiHold::release_at_once(std::span<SingleHold>& left,
+                                std::chrono::milliseconds linger) noexcept {
+  const auto released = [&](const SingleHold& hold) {
+    if (hold.inherited()) return false;
+    return hold.remote().space->release_at_once(hold.remote(), hold.terms(), linger);
+  };
+  while (!left.empty() && released(left.front())) left = left.subspan(1);
+}
+
 // Throws std::bad_alloc; `left` then has what is still to be released.
 void MultiHold::start_release(std::list<Part>& parts, std::span<SingleHold>& left,
                               std::chrono::milliseconds linger) {
   require_parker();
-  {
-    const ScopedLock lock(mutex_);
-    forwards_.clear();  // a stop request that comes from now on is about nothing that is held
-  }
   for (; !left.empty(); left = left.subspan(1)) {
     const SingleHold& hold = left.front();
     if (hold.inherited()) continue;
@@ -132,15 +149,19 @@ void MultiHold::release_each_quietly(std::span<SingleHold> holds,
 }
 
 bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* context) {
-  std::list<Part> parts;
+  end_forwards();
   std::span<SingleHold> left(holds_);
+  release_at_once(left, linger);
+  if (left.empty()) return true;
+  const std::size_t size = left.size();
+  std::list<Part> parts;
   try {
     start_release(parts, left, linger);
   } catch (const std::bad_alloc&) {
     release_each_quietly(left, linger);
     throw;
   }
-  const bool all = Part::finish(parts, context) && parts.size() == holds_.size();
+  const bool all = Part::finish(parts, context) && parts.size() == size;
   if (all || context == nullptr || parts.empty()) return all;
   const auto lost =
       std::ranges::find(parts, Answer::lost, [](const Part& part) { return part.call.answer(); });
@@ -149,9 +170,12 @@ bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* co
 }
 
 void MultiHold::release_quietly(std::chrono::milliseconds linger) noexcept {
+  end_forwards();
   if (holds_.front().terms().detached) return release_each_quietly(holds_, linger);
-  std::list<Part> parts;
   std::span<SingleHold> left(holds_);
+  release_at_once(left, linger);
+  if (left.empty()) return;
+  std::list<Part> parts;
   try {
     start_release(parts, left, linger);
   } catch (const std::bad_alloc&) {

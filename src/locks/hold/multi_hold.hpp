@@ -5,20 +5,21 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <latchkey/hold.hpp>
 
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
+#include "core/thread_cache.hpp"
+#include "locks/hold/key_names.hpp"
 #include "locks/hold/single_hold.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -30,9 +31,22 @@ class LockSpace;
 /// number of threads at once, all others by one at a time.
 class MultiHold {
  public:
-  /// `name` stands for the keys in messages; `size` holds are added before anything else.
-  MultiHold(std::string name, std::size_t size) : name_(std::move(name)) { holds_.reserve(size); }
-  void add(const SingleHold& hold) noexcept { holds_.push_back(hold); }
+  /// Gives it back to the thread's spare ones.
+  struct GiveBack {
+    void operator()(MultiHold* given) const noexcept { ThreadCache<MultiHold>::give_back(*given); }
+  };
+  using Owned = std::unique_ptr<MultiHold, GiveBack>;
+
+  /// `size` holds are added before anything else. `key_at(index)` are their keys, which stand for
+  /// them in messages. Throws std::bad_alloc.
+  template <class KeyAt>
+  [[nodiscard]] static Owned make(std::size_t size, const KeyAt& key_at) {
+    Owned made(&ThreadCache<MultiHold>::take());
+    append_keys(made->name_, size, key_at);
+    made->holds_.reserve(size);
+    return made;
+  }
+  void add(RemoteHold& hold, HoldTerms terms) noexcept { holds_.emplace_back(hold, terms); }
 
   [[nodiscard]] std::string_view key() const noexcept { return name_; }
   [[nodiscard]] std::span<SingleHold> members() noexcept { return holds_; }
@@ -52,6 +66,10 @@ class MultiHold {
   bool release(std::chrono::milliseconds linger, const ErrorContext* context);
   void release_quietly(std::chrono::milliseconds linger) noexcept;
 
+  // --- a record of ThreadCache ---
+  MultiHold* next = nullptr;
+  void reset() noexcept;
+
  private:
   struct Part;
 
@@ -63,16 +81,22 @@ class MultiHold {
     void operator()() noexcept;
   };
 
+  /// What comes from now on of a stop request is about nothing that is held. Nobody asks for a stop
+  /// token any more.
+  void end_forwards() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS { forwards_.clear(); }
+  /// Releases those in front of `left` that can be released at once.
+  static void release_at_once(std::span<SingleHold>& left,
+                              std::chrono::milliseconds linger) noexcept;
   static void release_each_quietly(std::span<SingleHold> holds,
                                    std::chrono::milliseconds linger) noexcept;
-  void start_release(std::list<Part>& parts, std::span<SingleHold>& left,
-                     std::chrono::milliseconds linger);
+  static void start_release(std::list<Part>& parts, std::span<SingleHold>& left,
+                            std::chrono::milliseconds linger);
 
   std::string name_;
   std::vector<SingleHold> holds_;
   Mutex mutex_;
   std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
-  std::deque<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
+  std::list<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -3,52 +3,17 @@
 #include "locks/multi/batch_acquire.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bitset>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "locks/multi/batch_steps.hpp"
+#include "locks/multi/shard_locks.hpp"
 #include "locks/space/direct_request.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/shard_driver.hpp"
 
 namespace latchkey::inline v1::detail {
-
-/// The mutexes of all keys, locked in the order in which a fork locks them.
-class BatchAcquire::ShardLocks {
- public:
-  ShardLocks(ShardDriver& driver, std::span<const Item> items) noexcept : driver_(driver) {
-    std::bitset<ShardDriver::shard_count> wanted;
-    for (const Item& item : items) wanted.set(driver.index_of(driver.shard_of(item.hash)));
-    for (std::size_t index = 0; index < wanted.size(); ++index) {
-      if (wanted[index]) locks_[index].emplace(driver.shards()[index]);
-    }
-  }
-
-  ShardLocks(const ShardLocks&) = delete;
-  ShardLocks& operator=(const ShardLocks&) = delete;
-  ~ShardLocks() {
-    CompletedCalls completed;
-    for (std::optional<ShardLock>& each : locks_) {
-      if (!each) continue;
-      completed.append(each->take_completed());
-      each.reset();
-    }
-    completed.notify_all();
-  }
-
-  /// The lock of `shard`, which is one of them: its mutex is held.
-  [[nodiscard]] ShardLock& of(const Shard& shard) noexcept LATCHKEY_ASSERT_CAPABILITY(shard.mutex) {
-    return *locks_[driver_.index_of(shard)];
-  }
-
- private:
-  ShardDriver& driver_;
-  std::array<std::optional<ShardLock>, ShardDriver::shard_count> locks_;  // without the heap
-};
 
 /// If its outcome arrives after the wait is over, each coordinator learns it, and gives back what
 /// was granted.

@@ -45,7 +45,6 @@ class BatchAcquire {
   void run(Clock::time_point until);
 
  private:
-  class ShardLocks;
   class BatchRequest;
   class Host;
 

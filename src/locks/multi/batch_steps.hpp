@@ -28,7 +28,7 @@ struct BatchClaims {
   }
 
   void add(RemoteHold& claim, LockType type, std::size_t item) noexcept {
-    members.push_back({claim.home->key.view(), type, claim.id});
+    members.push_back({claim.home->key.view(), type, claim.id, claim.home->hash});
     claims.push_back(&claim);
     items.push_back(item);
     // No member's deadline counts from later than this, nor does the backend's lease.

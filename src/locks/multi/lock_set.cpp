@@ -9,6 +9,7 @@
 
 #include <latchkey/error.hpp>
 
+#include "locks/hold/key_names.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -66,15 +67,8 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
 }
 
 std::string LockSet::name() const {
-  constexpr std::size_t shown = 5;
   std::string text;
-  for (std::size_t index = 0; index < std::min(shown, members_.size()); ++index) {
-    if (index > 0) text += ", ";
-    text += members_[index].key;
-  }
-  if (members_.size() > shown) {
-    text += " and " + std::to_string(members_.size() - shown) + " more";
-  }
+  append_keys(text, members_.size(), [&](std::size_t index) { return key_of(index); });
   return text;
 }
 

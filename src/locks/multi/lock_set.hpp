@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <latchkey/lock_type.hpp>
@@ -37,6 +38,10 @@ class LockSet {
   explicit LockSet(std::vector<LockMember> members);
 
   [[nodiscard]] std::span<const LockMember> members() const noexcept { return members_; }
+
+  [[nodiscard]] std::string_view key_of(std::size_t index) const noexcept {
+    return members_[index].key;
+  }
 
   /// The keys, or the first of many, for messages.
   [[nodiscard]] std::string name() const;

@@ -3,7 +3,6 @@
 #include "locks/multi/multi_acquire.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -186,10 +185,11 @@ void MultiAcquire::fail() {
 }
 
 Hold MultiAcquire::take() {
-  auto together = std::make_unique<MultiHold>(set_.name(), parts_.size());
+  MultiHold::Owned together =
+      MultiHold::make(parts_.size(), [&](std::size_t member) { return set_.key_of(member); });
   const HoldTerms terms{parts_.front().lock->type, attempt_.lease.is_watchdog()};
   for (std::size_t member = 0; member < parts_.size(); ++member) {
-    together->add({*steps_.take(member), {parts_[member].lock->type, terms.watchdog}});
+    together->add(*steps_.take(member), {parts_[member].lock->type, terms.watchdog});
   }
   return Hold(together.release(), terms);
 }

@@ -58,12 +58,21 @@ class LockSpace final : public Sink, public ForkParticipant {
   // --- calls; they throw what the public functions of these names throw ---
   Hold acquire(std::string_view key, Owner owner, const Attempt& attempt);
   std::optional<Hold> try_acquire(std::string_view key, Owner owner, const Attempt& attempt);
+  /// One attempt at several keys, which have their prefix, if a backend in the same process can
+  /// answer at once. Empty: it is not granted; an ordinary acquire is to follow, and has the
+  /// errors.
+  [[nodiscard]] std::optional<Hold> acquire_all_at_once(std::span<const std::string_view> keys,
+                                                        Owner owner, const Attempt& attempt);
   bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
   bool unlock(std::string_view key, LockType type, Owner owner);
   /// `context`: as for throw_answer.
   bool release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                const ErrorContext* context = nullptr);
   void release_quietly(RemoteHold& hold, HoldTerms terms,
+                       std::chrono::milliseconds linger) noexcept;
+  /// If a backend in the same process answers at once, and nobody waits for the key. False: nothing
+  /// is done, and a release is to follow.
+  bool release_at_once(RemoteHold& hold, HoldTerms terms,
                        std::chrono::milliseconds linger) noexcept;
   bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
   [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
@@ -155,7 +164,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   void report_blocked_loop(const Call& call) noexcept;
   /// Null: the call has to be brought to the key's coordinator. False: so has the release.
   RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
-  bool release_at_once(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger);
+  bool answer_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept;
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
   void require_offered(std::chrono::milliseconds lease) const;
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);

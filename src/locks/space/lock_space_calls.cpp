@@ -11,6 +11,7 @@
 #include "core/sanitizer_pause.hpp"
 #include "core/thread_order.hpp"
 #include "locks/async/async_call.hpp"
+#include "locks/multi/immediate_batch.hpp"
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
 
@@ -48,12 +49,36 @@ bool can_wait() noexcept {
   return hold;
 }
 
-[[gnu::always_inline]] inline bool LockSpace::release_at_once(RemoteHold& hold, HoldTerms terms,
-                                                              std::chrono::milliseconds linger) {
+[[gnu::always_inline]] inline bool LockSpace::answer_release(
+    RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept {
   if (reports_grants_ || !driver_.answers_at_once() || linger.count() > 0) return false;
   const SanitizerPause pause;
   order_before_release(hold.home->key.view(), terms.type);
   return driver_.release_at_once(hold, release_time(hold));
+}
+
+bool LockSpace::release_at_once(RemoteHold& hold, HoldTerms terms,
+                                std::chrono::milliseconds linger) noexcept {
+  return answer_release(hold, terms, linger);
+}
+
+std::optional<Hold> LockSpace::acquire_all_at_once(std::span<const std::string_view> keys,
+                                                   Owner owner, const Attempt& attempt) {
+  const bool queues = attempt.type == LockType::FAIR || attempt.type == LockType::PERMIT;
+  if (reports_grants_ || !driver_.answers_at_once() || queues || keys.size() < 2 ||
+      keys.size() > ImmediateBatch::most || attempt.cancel.stop_requested() ||
+      capabilities_.one_step != Capabilities::OneStep::all) {
+    return std::nullopt;
+  }
+  require_offered(attempt.lease);
+  const AcquireTerms terms{.owner = owner,
+                           .type = attempt.type,
+                           .reentry = attempt.reentry,
+                           .lease = attempt.lease,
+                           .origin = attempt.origin};
+  MultiHold::Owned all = ImmediateBatch::acquire(*this, keys, terms);
+  if (all == nullptr) return std::nullopt;
+  return Hold(all.release(), {attempt.type, attempt.lease.is_watchdog()});
 }
 
 void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
@@ -131,7 +156,7 @@ bool LockSpace::release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
 
 bool LockSpace::release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                         const ErrorContext* context) {
-  return release_at_once(hold, terms, linger) || release_by_call(hold, terms, linger, context);
+  return answer_release(hold, terms, linger) || release_by_call(hold, terms, linger, context);
 }
 
 bool LockSpace::release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
@@ -143,7 +168,7 @@ bool LockSpace::release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::
 void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
                                 std::chrono::milliseconds linger) noexcept {
   if (terms.detached) return DetachedRelease::start(*this, hold, terms, linger);
-  if (release_at_once(hold, terms, linger)) return;
+  if (answer_release(hold, terms, linger)) return;
   BlockingCall call(*this);  // keeps the space until the error is reported
   try {
     static_cast<void>(release(call, hold, terms, linger, nullptr));

@@ -7,9 +7,9 @@
 
 #include <latchkey/parker.hpp>
 
+#include "core/collections/small_vector.hpp"
 #include "core/key_table.hpp"
 #include "core/small_mutex.hpp"
-#include "core/small_vector.hpp"
 #include "core/thread_annotations.hpp"
 #include "locks/coordinator/completed_calls.hpp"
 #include "locks/coordinator/coordinator.hpp"

@@ -98,6 +98,9 @@ class ShardDriver final : public ImmediateBackend {
   /// Undoes what one Hold was granted if it is the last one and nobody waits for the key. False:
   /// nothing is undone, and the same release has to follow.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Clock::time_point now) noexcept;
+  /// Gives up `claim`, which was not granted at once. Null: `home` has none.
+  void withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim)
+      LATCHKEY_REQUIRES(shard.mutex);
 
   // --- events ---
   /// `bring(EventContext&)` brings one event that is not a call's to `home`. The coordinator may be
@@ -138,7 +141,7 @@ class ShardDriver final : public ImmediateBackend {
   [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept override {
     try {
       if (to_.backend.answer(request, outcome, to_.sink)) return true;
-      if (request.verb == Verb::acquire) note_unanswered();
+      if (request.verb == Verb::acquire || request.verb == Verb::acquire_all) note_unanswered();
       return false;
     } catch (const std::bad_alloc&) {
       return out_of_memory(outcome);
@@ -178,9 +181,6 @@ class ShardDriver final : public ImmediateBackend {
     }
     to_.closers.wake();
   }
-  /// A claim that was not granted at once, or null.
-  void withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim)
-      LATCHKEY_REQUIRES(shard.mutex);
   static bool out_of_memory(Outcome& outcome) noexcept;
   void note_unanswered() noexcept {
     if (answers_at_once()) answers_at_once_.store(false, std::memory_order_relaxed);

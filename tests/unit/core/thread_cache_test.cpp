@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/small_vector.hpp"
+#include "core/collections/small_vector.hpp"
 
 namespace latchkey::detail {
 namespace {

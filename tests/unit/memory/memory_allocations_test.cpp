@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include <latchkey/locks.hpp>
+#include <latchkey/latchkey.hpp>
 
 #include "support/allocations.hpp"
 #include "support/lock_types.hpp"
@@ -43,6 +43,22 @@ TEST_P(MemoryAllocations, OfAWarmLockAreNone) {
               static_cast<void>(outer.release());
             }),
             0U);
+}
+
+TEST(MemoryAllocationsOfKeys, OfAWarmLockedAreNone) {
+  if (!counts_allocations()) GTEST_SKIP() << "a sanitizer has a heap of its own";
+  const Locks locks = Locks::connect("memory:");
+  std::string from(40, 'f'), to(40, 't');
+  const auto transfer = [&] {
+    return LOCKED(KEYS("from:{from}", "to:{to}"), LockType::WRITE, 3s, 30s)
+        .in(locks)AROUND(from, to) {
+      return from.size();
+    };
+  };
+  for (int round = 0; round < 200; ++round) EXPECT_EQ(transfer(), 40U);
+  const std::size_t before = allocations();
+  for (int round = 0; round < 1'000; ++round) transfer();
+  EXPECT_EQ(allocations() - before, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, MemoryAllocations, ::testing::ValuesIn(all_types),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <new>
 
 #include <latchkey/backend.hpp>
@@ -11,14 +12,29 @@
 
 namespace latchkey::inline v1::detail {
 
+/// The two steps of an acquire that is answered at once: the claim of an idle key, and its grant.
+/// Several keys that one request acquires have them apart.
+class ImmediateClaim : public KeyLogic {
+ public:
+  ImmediateClaim(Coordinator& home, Clock::time_point now) noexcept : KeyLogic(home), now_(now) {}
+
+  /// Throws std::bad_alloc and then changes nothing.
+  [[nodiscard]] RemoteHold& claim(const AcquireTerms& terms);
+  /// A lease of at least 10 ms that begins now has not ended now.
+  void grant(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token) noexcept;
+
+ protected:
+  Clock::time_point now_;
+};
+
 /// What AcquireLogic and ReleaseLogic would decide, in fewer steps, if a backend in the same
 /// process answers at once and no other call of this process needs the key: no call that waits, no
 /// queue, no wake-up, no subscription. An uncontended lock in this process is little else: inlined
 /// where the backend's type is known, which saves a virtual call as well.
-class ImmediateLogic : public KeyLogic {
+class ImmediateLogic : public ImmediateClaim {
  public:
   ImmediateLogic(Coordinator& home, ImmediateBackend& backend, Clock::time_point now) noexcept
-      : KeyLogic(home), backend_(backend), now_(now) {}
+      : ImmediateClaim(home, now), backend_(backend) {}
 
   /// One attempt that does not wait at the backend, for an idle key. Returns the claim, which is
   /// held if it was granted; if not, `outcome` says why. Null: there is no memory for a claim.
@@ -34,24 +50,33 @@ class ImmediateLogic : public KeyLogic {
   }
 
   ImmediateBackend& backend_;
-  Clock::time_point now_;
 };
 
-// A lease of at least 10 ms that begins now has not ended now.
+[[gnu::always_inline]] inline RemoteHold& ImmediateClaim::claim(const AcquireTerms& terms) {
+  RemoteHold& claim = make_claim(terms);
+  RemoteHold::HoldRequest& request = claim.acquire_request;
+  prepare(request, Verb::acquire, claim, now_);
+  request.lease = claim.lease;
+  request.queue_wait = std::chrono::milliseconds(0);
+  request.queues = false;
+  claim.expires_at = later(now_, claim.lease);
+  return claim;
+}
+
+[[gnu::always_inline]] inline void ImmediateClaim::grant(RemoteHold& claim,
+                                                         const AcquireTerms& terms,
+                                                         std::uint64_t token) noexcept {
+  claim.in_force = claim.lease;
+  KeyLogic::grant(claim, terms, token, end_of_lease(now_, claim.lease), now_);
+}
+
 [[gnu::always_inline]] inline RemoteHold* ImmediateLogic::acquire(const AcquireTerms& terms,
                                                                   Outcome& outcome) noexcept {
   try {
-    RemoteHold& claim = make_claim(terms);
-    RemoteHold::HoldRequest& request = claim.acquire_request;
-    prepare(request, Verb::acquire, claim, now_);
-    request.lease = claim.lease;
-    request.queue_wait = std::chrono::milliseconds(0);
-    request.queues = false;
-    claim.expires_at = later(now_, claim.lease);
-    if (backend_.answer(request, outcome)) {
+    RemoteHold& claim = this->claim(terms);
+    if (backend_.answer(claim.acquire_request, outcome)) {
       if (outcome.kind == Outcome::Kind::granted) [[likely]] {
-        claim.in_force = claim.lease;
-        grant(claim, terms, outcome.token, end_of_lease(now_, claim.lease), now_);
+        grant(claim, terms, outcome.token);
       } else {
         claim.note_attempt(outcome);
       }
@@ -75,6 +100,15 @@ class ImmediateLogic : public KeyLogic {
     const AcquireTerms& terms, ImmediateBackend& backend, Clock::time_point now) noexcept {
   Outcome outcome;
   return ImmediateLogic(*this, backend, now).acquire(terms, outcome);
+}
+
+inline RemoteHold& Coordinator::claim_at_once(const AcquireTerms& terms, Clock::time_point now) {
+  return ImmediateClaim(*this, now).claim(terms);
+}
+
+inline void Coordinator::grant_at_once(RemoteHold& claim, const AcquireTerms& terms,
+                                       std::uint64_t token, Clock::time_point now) {
+  ImmediateClaim(*this, now).grant(claim, terms, token);
 }
 
 [[gnu::always_inline]] inline bool Coordinator::release_at_once(RemoteHold& hold,

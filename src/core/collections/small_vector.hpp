@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -25,16 +23,26 @@ class SmallVector {
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] Element* data() noexcept { return size_ <= room ? few_.data() : many_->data(); }
+  [[nodiscard]] Element* data() noexcept { return size_ <= room ? few() : many_->data(); }
   [[nodiscard]] Element* begin() noexcept { return data(); }
   [[nodiscard]] Element* end() noexcept { return data() + size_; }
   [[nodiscard]] Element& operator[](std::size_t index) noexcept { return data()[index]; }
 
   void push_back(Element element) {
     if (size_ < room) {
-      few_[size_++] = element;
+      ::new (static_cast<void*>(few_ + size_++ * sizeof(Element))) Element(element);
     } else {
       push_back_beyond(element);
+    }
+  }
+
+  /// Makes the element in its place.
+  template <class... Parts>
+  void emplace_back(const Parts&... parts) {
+    if (size_ < room) {
+      ::new (static_cast<void*>(few_ + size_++ * sizeof(Element))) Element{parts...};
+    } else {
+      push_back_beyond(Element{parts...});
     }
   }
 
@@ -53,7 +61,7 @@ class SmallVector {
   /// Keeps the first `count` elements.
   void shorten(std::size_t count) noexcept {
     if (size_ > room && count <= room) {
-      std::copy_n(many_->begin(), count, few_.begin());
+      std::uninitialized_copy_n(many_->begin(), count, few());
     }
     size_ = count;
   }
@@ -62,13 +70,15 @@ class SmallVector {
  private:
   void push_back_beyond(Element element) {
     if (many_ == nullptr) many_ = std::make_unique<std::vector<Element>>();
-    if (size_ == room) many_->assign(few_.begin(), few_.end());
+    if (size_ == room) many_->assign(few(), few() + room);
     many_->resize(size_);
     many_->push_back(element);
     ++size_;
   }
 
-  std::array<Element, room> few_;
+  Element* few() noexcept { return std::launder(reinterpret_cast<Element*>(few_)); }
+
+  alignas(Element) std::byte few_[room * sizeof(Element)];
   std::size_t size_ = 0;
   std::unique_ptr<std::vector<Element>> many_;  // all elements, if there are more than `room`
 };
