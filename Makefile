@@ -17,6 +17,7 @@
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
+#   make other-languages  SET NX locks beside clients in Python, Node.js and Go; needs pip, npm, go
 #   make messages  what clang says about programs that must not compile
 #   make docs      the documentation site: build/docs/html/index.html
 #   make format    reformat the sources        make tidy  static analysis
@@ -33,7 +34,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations proofs nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan tsan messages fuzz interop install packages newer-compiler lanes conan routes abi deps docs clean
+.PHONY: format format-check tidy asan tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -93,7 +94,7 @@ proofs: deps-stores
 	  else echo "There is no $(PROOFS): no program runs."; fi
 
 nightly:
-	@.ci/run --nightly && $(MAKE) --no-print-directory annotations
+	@.ci/run --nightly && $(MAKE) --no-print-directory annotations other-languages
 
 annotations:
 	@scripts/annotations.sh
@@ -123,6 +124,11 @@ interop:
 	@scripts/deps.sh test
 	@mkdir -p build && $(call configure,test)
 	@scripts/interop.sh build/test
+
+other-languages:
+	@scripts/deps.sh test
+	@mkdir -p build && $(call configure,test)
+	@scripts/other_languages.sh build/test
 
 docs:
 	@scripts/deps.sh docs

@@ -1,4 +1,5 @@
-// redis+set:// and the real redsync, redis-py and redlock-py: each respects the locks of the other.
+// redis+set:// and the real redsync, redis-py, redlock-py and redlock of npm: each respects the
+// locks of the other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "redis/redis_backend.hpp"
 #include "stores/redis_set/lock_peer.hpp"
 #include "support/recorder.hpp"
+#include "support/servers/redis_client.hpp"
 #include "support/servers/redis_server.hpp"
 #include "support/stalls.hpp"
 
@@ -38,9 +40,7 @@ struct Side {
 class SetInterop : public ::testing::TestWithParam<Side> {
  protected:
   void SetUp() override {
-    const std::string_view client = GetParam().client;
-    const PeerProgram program =
-        client == "redsync" ? PeerProgram::redsync() : PeerProgram::python(std::string(client));
+    const PeerProgram program = program_of(GetParam().client);
     if (!program.missing.empty()) GTEST_SKIP() << program.missing;
     std::vector<std::string> addresses;
     for (std::size_t count = 0; count < GetParam().servers; ++count) {
@@ -50,6 +50,11 @@ class SetInterop : public ::testing::TestWithParam<Side> {
     peer = std::make_unique<LockPeer>(program, addresses);
   }
 
+  static PeerProgram program_of(std::string_view client) {
+    if (client == "redsync") return PeerProgram::redsync();
+    if (client == "redlock of npm") return PeerProgram::node();
+    return PeerProgram::python(std::string(client));
+  }
   [[nodiscard]] std::string uri_of(const RedisServer& server) const {
     return "redis+set://127.0.0.1:" + std::to_string(server.port()) + GetParam().query;
   }
@@ -170,6 +175,22 @@ TEST_P(SetInterop, NeitherIsInsideWhileTheOtherIs) {
   EXPECT_GT(done, rounds);
 }
 
+TEST_P(SetInterop, ALeaseThatEndsIsOverForBoth) {
+  const Locks locks = connect();
+  ASSERT_NE(peer->send("lock k 1000 1"), "busy");
+  Hold hold = locks.lock("k").acquire(20s, 3s);
+  const std::string own = value();
+  EXPECT_EQ(peer->send("unlock k"), "false") << "it frees what it has lost";
+  EXPECT_EQ(value(), own);
+  EXPECT_EQ(lock_soon().size(), GetParam().value_size) << "latchkey's lease has ended";
+  const std::string theirs = value();
+  EXPECT_TRUE(hold.lost());
+  EXPECT_FALSE(hold.release());
+  EXPECT_EQ(value(), theirs);
+  EXPECT_EQ(peer->send("unlock k"), "true");
+  EXPECT_TRUE(becomes_empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Clients, SetInterop,
     ::testing::Values(Side{"Redsync", "redsync", "?format=redsync", 24, 1},
@@ -178,10 +199,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Side{"RedlockPyOnThreeServers", "redlock-py", "?format=redlock", 22, 3}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-// redis-py's tokens have 32 digits, latchkey's hold ids are longer.
-class SetInteropRedisPy : public SetInterop {};
+// The tokens of redis-py and of npm's redlock have 32 digits, latchkey's hold ids are longer.
+class SetInteropOfTwoFormats : public SetInterop {};
 
-TEST_P(SetInteropRedisPy, EachRespectsTheOther) {
+TEST_P(SetInteropOfTwoFormats, EachRespectsTheOther) {
   const Locks locks = connect();
   Hold hold = locks.lock("k").acquire(5s, 30s);
   EXPECT_EQ(lock_now(), "busy");
@@ -189,14 +210,73 @@ TEST_P(SetInteropRedisPy, EachRespectsTheOther) {
   EXPECT_TRUE(hold.release());
   EXPECT_EQ(lock_now().size(), 32U);
   EXPECT_FALSE(locks.lock("k").try_acquire(300ms, 30s));
-  EXPECT_EQ(locks.list("*"), std::vector<std::string>{"k"});
+  if (servers_.size() == 1) {
+    EXPECT_EQ(locks.list("*"), std::vector<std::string>{"k"});
+  }
   EXPECT_EQ(peer->send("unlock k"), "true");
   EXPECT_TRUE(locks.lock("k").try_acquire(0ms, 30s));
 }
 
-INSTANTIATE_TEST_SUITE_P(Clients, SetInteropRedisPy,
-                         ::testing::Values(Side{"RedisPy", "redis-py", "", 32, 1}),
+TEST_P(SetInteropOfTwoFormats, ALeaseThatEndsIsOverForBoth) {
+  const Locks locks = connect();
+  ASSERT_NE(peer->send("lock k 1000 1"), "busy");
+  Hold hold = locks.lock("k").acquire(20s, 3s);
+  EXPECT_EQ(peer->send("unlock k"), "false") << "it frees what it has lost";
+  EXPECT_EQ(lock_soon().size(), 32U) << "latchkey's lease has ended";
+  const std::string theirs = value();
+  EXPECT_TRUE(hold.lost());
+  EXPECT_FALSE(hold.release());
+  EXPECT_EQ(value(), theirs);
+}
+
+INSTANTIATE_TEST_SUITE_P(Clients, SetInteropOfTwoFormats,
+                         ::testing::Values(Side{"RedisPy", "redis-py", "", 32, 1},
+                                           Side{"RedlockOfNpm", "redlock of npm", "", 32, 1},
+                                           Side{"RedlockOfNpmOnThreeServers", "redlock of npm", "",
+                                                32, 3}),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+/// The commands that RedMutex of redis-plus-plus 1.3 sends, by hand.
+class RedMutexCommands {
+ public:
+  explicit RedMutexCommands(const RedisServer& server) : client_(server.client()) {}
+
+  bool try_lock(const std::string& value, const std::string& ttl_ms) {
+    return client_({"SET", "k", value, "PX", ttl_ms, "NX"}).text() == "OK";
+  }
+  /// Whether the key had this value and is gone.
+  bool unlock(const std::string& value) {
+    client_({"WATCH", "k"});
+    if (client_({"GET", "k"}).text() != value) {
+      client_({"UNWATCH"});
+      return false;
+    }
+    client_({"MULTI"});
+    client_({"DEL", "k"});
+    return client_({"EXEC"}).list() == std::vector<std::string>{"1"};
+  }
+
+ private:
+  RedisClient client_;
+};
+
+TEST(SetInteropRedMutex, EachRespectsTheOther) {
+  const RedisServer server;
+  RedMutexCommands theirs(server);
+  const Locks locks = Locks::connect("redis+set://127.0.0.1:" + std::to_string(server.port()));
+  Hold hold = locks.lock("k").acquire(5s, 30s);
+  EXPECT_FALSE(theirs.try_lock("x", "30000"));
+  EXPECT_FALSE(theirs.unlock("x"));
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(theirs.try_lock("x", "30000"));
+  EXPECT_FALSE(locks.lock("k").try_acquire(300ms, 30s));
+  EXPECT_TRUE(theirs.unlock("x"));
+  EXPECT_TRUE(theirs.try_lock("y", "1000"));
+  Hold next = locks.lock("k").acquire(20s, 30s);
+  EXPECT_FALSE(theirs.unlock("y")) << "its lease has ended";
+  EXPECT_FALSE(next.lost());
+  EXPECT_TRUE(next.release());
+}
 
 }  // namespace
 }  // namespace latchkey::tests

@@ -57,9 +57,18 @@ PeerProgram PeerProgram::python(const std::string& client) {
   const std::string import = client == "redis-py" ? "import redis" : "import redis, redlock";
   Process check({python, "-c", import}, "/dev/null");
   if (check.wait() != 0) {
-    return {.missing = python + " has no " + client + " (pip install redis redlock-py)"};
+    return {.missing = python + " has no " + client + " (scripts/other_languages.sh installs it)"};
   }
-  return {.command = {python, sources / "python_peer.py", client}};
+  return {.command = {python, sources / "python/peer.py", client}};
+}
+
+PeerProgram PeerProgram::node() {
+  Process check({"node", "-e", "require('redlock'); require('ioredis')"}, "/dev/null");
+  if (check.wait() != 0) {
+    return {.missing =
+                "node has no redlock and ioredis (scripts/other_languages.sh installs them)"};
+  }
+  return {.command = {"node", sources / "node/peer.js"}};
 }
 
 LockPeer::LockPeer(const PeerProgram& program, const std::vector<std::string>& addresses) {

@@ -15,8 +15,10 @@ struct PeerProgram {
 
   /// go/main.go, which is built once. Needs Go, and its modules in the cache or the network.
   static const PeerProgram& redsync();
-  /// python_peer.py with one of its clients. $LATCHKEY_PYTHON or python3 has the packages.
+  /// python/peer.py with one of its clients. $LATCHKEY_PYTHON or python3 has the packages.
   static PeerProgram python(const std::string& client);
+  /// node/peer.js, the client of npm's redlock. node finds the packages, perhaps by $NODE_PATH.
+  static PeerProgram node();
 };
 
 /// A running client. One thread at a time. The destructor ends the process.

@@ -1,6 +1,6 @@
-"""A client of redis-py's Lock or of redlock-py for tests: answers as go/main.go does.
+"""A client of redis-py's Lock or of redlock-py for tests: answers as ../go/main.go does.
 
-python_peer.py redis-py|redlock-py HOST:PORT...
+python/peer.py redis-py|redlock-py HOST:PORT...
 """
 import sys
 
