@@ -34,8 +34,10 @@ set(latchkey_cli_sources
   src/cli/run/acquisition.cpp
   src/cli/run/child_process.cpp
   src/cli/run/child_supervisor.cpp
+  src/cli/run/command_options.cpp
   src/cli/run/descendants.cpp
   src/cli/run/earlier_children.cpp
+  src/cli/run/once_command.cpp
   src/cli/run/run.cpp
   src/cli/run/run_command.cpp
   src/cli/run/signal_inbox.cpp

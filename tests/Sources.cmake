@@ -331,6 +331,7 @@ set(latchkey_cli_tests_sources
   cli/ddl_test.cpp
   cli/list_test.cpp
   cli/look_test.cpp
+  cli/once_test.cpp
   cli/policy_test.cpp
   cli/printing_test.cpp
   cli/run_backends_test.cpp

@@ -20,6 +20,7 @@
 #include "cli/manual/manual.hpp"
 #include "cli/message.hpp"
 #include "cli/policy/policy_commands.hpp"
+#include "cli/run/once_command.hpp"
 #include "cli/run/run_command.hpp"
 #include "cli/run/signal_inbox.hpp"
 #include "cli/stores.hpp"
@@ -32,14 +33,15 @@ constexpr const char* exit_statuses = R"(Exit status:
   0 success                1 not locked, or an error in a policy file
   64 wrong usage           69 the backend did not answer
   70 a system call failed  77 the backend refused the request
-latchkey run has more: latchkey run --help)";
+latchkey run and once have more: latchkey run --help)";
 
-/// Where the command of `latchkey run` begins: at the first `--`. The other subcommands read `--`
-/// themselves: a key that begins with a dash comes after it.
+/// Where the command of `latchkey run` or `latchkey once` begins: at the first `--`. The other
+/// subcommands read `--` themselves: a key that begins with a dash comes after it.
 char** end_of_options(char** words, char** end) {
   char** const first =
       std::find_if(std::min(words + 1, end), end, [](const char* word) { return word[0] != '-'; });
-  const bool runs = first != end && *first == std::string_view("run");
+  const bool runs =
+      first != end && (*first == std::string_view("run") || *first == std::string_view("once"));
   return runs ? std::find(first, end, std::string_view("--")) : end;
 }
 
@@ -65,6 +67,7 @@ int dispatch(int count, char** words) {
   app.footer(exit_statuses);
   Action action;
   add_run(app, command, signals, action);
+  add_once(app, command, signals, action);
   add_list(app, action);
   add_show(app, action);
   add_top(app, signals, action);
@@ -86,7 +89,8 @@ int dispatch(int count, char** words) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_code::success : exit_code::usage;
   }
-  const bool reads_signals = app.got_subcommand("run") || app.got_subcommand("top");
+  const bool reads_signals =
+      app.got_subcommand("run") || app.got_subcommand("once") || app.got_subcommand("top");
   if (!reads_signals) signals.restore();  // a signal ends the others at once
   return action();
 }

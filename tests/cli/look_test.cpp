@@ -118,7 +118,8 @@ TEST_F(CliLook, UnlockNeedsExactlyOneOfOwnerAndForce) {
 }
 
 TEST_F(CliLook, HelpHasExamplesAndExitStatuses) {
-  for (const char* command : {"run", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
+  for (const char* command :
+       {"run", "once", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
     std::filesystem::remove(folder_.file("log"));
     EXPECT_EQ(run(latchkey({command, "--help"})), 0);
     EXPECT_NE(log().find("Examples:"), std::string::npos) << command << "\n" << log();

@@ -167,7 +167,8 @@ TEST_F(CliPolicy, ManualPageAndCompletionsNameEveryCommand) {
            {"man"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}}) {
     std::filesystem::remove(folder_.file("log"));
     EXPECT_EQ(Process(latchkey(words), folder_.file("log")).wait(), 0);
-    for (const char* command : {"run", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
+    for (const char* command :
+         {"run", "once", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
       EXPECT_NE(log().find(command), std::string::npos) << words.back() << " " << command;
     }
     EXPECT_NE(log().find("key"), std::string::npos);

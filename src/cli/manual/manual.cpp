@@ -51,7 +51,7 @@ void write_command(std::string& page, const CommandWords& command) {
   for (const OptionWords& positional : command.positionals) {
     page += fmt::format(" [{}]", roff(positional.value));
   }
-  if (command.name == "run") page += " \\-\\- COMMAND [ARGUMENT...]";
+  if (command.name == "run" || command.name == "once") page += " \\-\\- COMMAND [ARGUMENT...]";
   page += fmt::format("\n{}\n", roff(command.description));
   for (const OptionWords& positional : command.positionals) {
     page +=

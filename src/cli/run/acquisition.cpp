@@ -87,6 +87,11 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     locks.emplace(connect(place, std::move(connect_options)).with_owner(Owner::make()));
     Stage expected = Stage::CONNECTING;
     if (!stage_.compare_exchange_strong(expected, Stage::CONNECTED)) return;
+    if (options.once && !locks->capabilities().expires) {
+      throw std::invalid_argument(locks->describe() +
+                                  " keeps no key locked after its holder has ended, which once "
+                                  "needs; expected redis://, postgresql:// or mysql://");
+    }
     Attempt attempt;
     attempt.type = options.permits ? LockType::PERMIT : options.type;
     if (options.permits) attempt.permits.total = *options.permits;

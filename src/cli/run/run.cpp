@@ -85,7 +85,9 @@ std::vector<std::string> child_environment(const RunOptions& options, const Hold
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const bool ours = text.starts_with("LATCHKEY_KEY=") || text.starts_with("LATCHKEY_FENCE=") ||
-                      text.starts_with("LATCHKEY_OWNER=") || text.starts_with("LATCHKEY_DEADLINE=");
+                      text.starts_with("LATCHKEY_OWNER=") ||
+                      text.starts_with("LATCHKEY_DEADLINE=") ||
+                      text.starts_with("LATCHKEY_INSTANT=");
     if (!ours) variables.emplace_back(text);
   }
   variables.push_back("LATCHKEY_KEY=" + joined_keys(options.keys));
@@ -93,18 +95,29 @@ std::vector<std::string> child_environment(const RunOptions& options, const Hold
   if (const auto token = hold.fencing_token()) {
     variables.push_back("LATCHKEY_FENCE=" + std::to_string(*token));
   }
+  if (options.once) variables.push_back("LATCHKEY_INSTANT=" + options.once->text());
   const auto deadline = std::chrono::system_clock::now() + hold.remaining();
   const auto seconds = std::chrono::floor<std::chrono::seconds>(deadline.time_since_epoch());
   variables.push_back("LATCHKEY_DEADLINE=" + std::to_string(seconds.count()));
   return variables;
 }
 
-/// Releases the lock; the server keeps it locked for the rest of --at-least. False: it had been
-/// lost.
-bool release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since) {
+/// For how long the server keeps the lock of an instant after the command, whose lease is extended
+/// to that. Throws as Hold::extend.
+milliseconds mark(const OncePlan& once, Hold& hold, int status) {
+  if (!once.counts(status)) return milliseconds(0);
+  if (once.on_failure == OnFailure::retry) hold.extend(once.mark);
+  return once.mark;
+}
+
+/// Releases the lock; the server keeps it locked for the rest of --at-least, or that of an instant
+/// until nobody can begin it any more. False: it had been lost.
+bool release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since,
+             int status) {
   const auto held = std::chrono::steady_clock::now() - since;
-  const auto rest = std::chrono::ceil<milliseconds>(options.at_least - held);
+  auto rest = std::chrono::ceil<milliseconds>(options.at_least - held);
   try {
+    if (options.once) rest = mark(*options.once, hold, status);
     return hold.release_after(std::max(rest, milliseconds(0)));
   } catch (const Error& error) {
     if (!options.quiet) print_message(error.what());
@@ -128,7 +141,7 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
     return failure.exit_code;
   }
   // What no renewal has found, the release finds.
-  if (!release(options, hold, since) && !lost) {
+  if (!release(options, hold, since, status) && !lost) {
     if (!options.quiet) print_message("the lock was lost while the command ran");
     lost = true;
   }
@@ -139,6 +152,7 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
 
 int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
   if (const std::optional<int> status = leave_earlier_children(signals)) return *status;
+  if (options.once && !options.once->is_in_time()) return exit_code::success;
   const WakeEvent acquired;
   Acquisition acquisition(options, acquired);
   std::optional<int> signal = await(options, acquisition, acquired, signals);
@@ -155,6 +169,10 @@ int run_under_lock(const RunOptions& options, const SignalInbox& signals) {
   }
   signal = terminating_signal(signals);
   if (signal) return leave(acquisition, *signal);
+  if (options.once && !options.once->is_in_time()) {
+    acquisition.abandon();
+    return exit_code::success;
+  }
   return run_child(options, *acquisition.hold, signals);
 }
 

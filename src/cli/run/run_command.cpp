@@ -11,8 +11,8 @@
 
 #include <latchkey/permits.hpp>
 
-#include "cli/connection_words.hpp"
 #include "cli/parse.hpp"
+#include "cli/run/command_options.hpp"
 #include "cli/run/run.hpp"
 
 namespace latchkey::inline v1::cli {
@@ -31,55 +31,18 @@ Exit status: that of the command, 128+n where signal n ended it, and
   126, 127 as the shell says it)";
 
 struct RunWords {
-  ConnectionOptions connection{};
+  CommandWords shared{};
   std::vector<std::string> keys{};
   std::string type = "reentrant";
   std::optional<std::uint32_t> permits{};
-  std::string wait = "forever";
   std::string lease = "watchdog";
-  std::string watchdog = "30s";
   std::string at_least = "0s";
-  std::string kill_after = "5s";
-  std::string on_lost = "term";
-  int conflict_exit_code = exit_code::busy;
-  bool quiet = false;
 };
-
-RunOptions::OnLost parse_on_lost(const std::string& text) {
-  if (text == "term") return RunOptions::OnLost::TERM;
-  if (text == "report") return RunOptions::OnLost::REPORT;
-  throw UsageError("--on-lost '" + text + "': expected term or report");
-}
-
-/// The command is what follows `--`. `extra`: the words before it that are not of `run`; the first
-/// word of a command without `--` may have been taken for the URI.
-void check_command(const RunWords& words, const std::vector<std::string>& extra,
-                   const std::vector<std::string>& command) {
-  const std::string& uri = words.connection.uri;
-  const bool names_uri = uri.empty() || is_uri(uri) || is_address(uri);
-  const std::string first = !names_uri ? uri : extra.empty() ? std::string() : extra.front();
-  if (command.empty() && first.empty()) {
-    throw UsageError("no command; expected -- and a command after the options");
-  }
-  if (command.empty() && !first.starts_with('-')) {
-    throw UsageError("no -- before '" + first +
-                     "'; expected -- between the options and the command");
-  }
-  if (extra.empty()) return;
-  if (extra.front().starts_with('-')) {
-    throw UsageError("run: unknown option '" + extra.front() +
-                     "'; expected one of latchkey run --help, and -- before the command");
-  }
-  throw UsageError("run: unexpected '" + extra.front() +
-                   "' before --; expected the options of latchkey run --help and one URI");
-}
 
 RunOptions options_of(const RunWords& words, const std::vector<std::string>& extra,
                       const std::vector<std::string>& command) {
-  check_command(words, extra, command);
+  RunOptions options = command_options("run", words.shared, extra, command);
   if (words.keys.empty()) throw UsageError("--key is required; expected --key and what to lock");
-  RunOptions options;
-  options.connection = words.connection;
   options.keys = parse_keys(words.keys);
   options.type = parse_type(words.type);
   options.permits = words.permits;
@@ -90,15 +53,8 @@ RunOptions options_of(const RunWords& words, const std::vector<std::string>& ext
     throw UsageError("--permits makes the key a semaphore, and --type " + words.type +
                      " a lock; expected one of the two");
   }
-  options.wait = parse_wait(words.wait);
   options.lease = parse_lease(words.lease);
-  options.watchdog_period = parse_duration("--watchdog", words.watchdog);
   options.at_least = parse_duration("--at-least", words.at_least);
-  options.kill_after = parse_duration("--kill-after", words.kill_after);
-  options.on_lost = parse_on_lost(words.on_lost);
-  options.conflict_exit_code = words.conflict_exit_code;
-  options.quiet = words.quiet;
-  options.command = command;
   const milliseconds lease = options.lease.length(options.watchdog_period);
   if (options.at_least > lease) {
     throw UsageError("--at-least " + words.at_least +
@@ -114,7 +70,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
   CLI::App* const run = app.add_subcommand(
       "run", "Run a command while holding a lock; the command ends before the lock does");
   const auto words = std::make_shared<RunWords>();
-  add_connection_words(*run, words->connection);
+  words->shared.wait = "forever";
   run->add_option(
          "--key,-k", words->keys,
          "What to lock, required; several with commas between, and \\, for a comma in a key")
@@ -127,40 +83,16 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
                   "Let at most N commands run at once: the key is a semaphore of N permits")
       ->check(CLI::Range(std::uint32_t{1}, most_permits).description(""))
       ->type_name("N");
-  run->add_option("--wait,-w", words->wait, "How long to wait for the lock; 0: do not wait")
-      ->type_name("TIME|forever")
-      ->capture_default_str();
   run->add_option("--lease,-l", words->lease,
                   "How long the lock lasts; watchdog: renewed for as long as the command runs")
       ->type_name("TIME|watchdog")
-      ->capture_default_str();
-  run->add_option("--watchdog", words->watchdog,
-                  "The lease that is renewed every third of it; the lock is free again this long "
-                  "after the machine died")
-      ->type_name("TIME")
       ->capture_default_str();
   run->add_option("--at-least", words->at_least,
                   "Keep the lock for this long even if the command ends earlier")
       ->type_name("TIME")
       ->capture_default_str();
-  run->add_option("--kill-after", words->kill_after,
-                  "Time between SIGTERM and SIGKILL when the lock is lost; at most a third of "
-                  "the lease")
-      ->type_name("TIME")
-      ->capture_default_str();
-  run->add_option("--on-lost", words->on_lost, "What happens to the command: term or report")
-      ->type_name("WHAT")
-      ->capture_default_str();
-  run->add_option(
-         "--conflict-exit-code", words->conflict_exit_code,
-         "Exit status when the lock was busy for the whole wait; with 0 that is not reported "
-         "either")
-      ->check(CLI::Range(0, 255).description(""))
-      ->type_name("N")
-      ->capture_default_str();
-  run->add_flag("--quiet,-q", words->quiet, "Print nothing on stderr about the lock");
+  add_command_options(*run, words->shared);
   run->footer(examples);
-  run->prefix_command();  // what follows a word that is not of `run` may be a command
   run->callback([words, run, &command, &signals, &action] {
     action = [words, run, &command, &signals] {
       return run_under_lock(options_of(*words, run->remaining(), command), signals);

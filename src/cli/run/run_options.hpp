@@ -14,6 +14,7 @@
 
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/run/once_plan.hpp"
 
 namespace latchkey::inline v1::cli {
 
@@ -35,6 +36,7 @@ struct RunOptions {
   OnLost on_lost = OnLost::TERM;
   int conflict_exit_code = exit_code::busy;
   bool quiet = false;
+  std::optional<OncePlan> once{};  ///< the key is that of an instant
   std::vector<std::string> command{};
 };
 
