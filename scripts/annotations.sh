@@ -22,10 +22,10 @@ inside() {
     cmake -G Ninja -S . -B "build/$kind" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
       "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DCMAKE_CXX_FLAGS=$options" \
       -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DLATCHKEY_UNITY=ON -DLATCHKEY_EXAMPLES=OFF \
-      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >"build/$kind.log" || { cat "build/$kind.log"; return 1; }
+      -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >"build/$kind.log" </dev/null || { cat "build/$kind.log"; return 1; }
     grep -q 'LATCHKEY_HAS_REFLECTION:INTERNAL=1' "build/$kind/CMakeCache.txt" ||
       { printf 'annotations: this compiler has no reflection: %s\n' "$(g++ --version | head -n 1)"; return 1; }
-    cmake --build "build/$kind" --target latchkey_annotations_tests -- --quiet
+    cmake --build "build/$kind" --target latchkey_annotations_tests -- --quiet </dev/null
   done <<'KINDS'
 plain
 sanitized -fsanitize=address,undefined -fno-sanitize-recover=undefined

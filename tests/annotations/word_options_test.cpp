@@ -14,6 +14,8 @@
 
 #include <latchkey/testing/scoped_locks.hpp>
 
+#include "support/failing_backend.hpp"
+
 namespace annotated_options_test {
 
 using namespace std::chrono_literals;
@@ -150,6 +152,34 @@ TEST(AnnotatedWord, ThrowsTheLossAfterTheBody) {
     EXPECT_TRUE(std::string(error.what()).starts_with("annotated_options_test::Body::loses"))
         << error.what();
   }
+}
+
+struct Unconfirmed {
+  latchkey::tests::Faults& faults;
+
+  [[= latchkey::locked("reported", LockType::REENTRANT, 100ms, 10s)]] int reports() {
+    LOCK_ANNOTATED;
+    faults.silent = true;
+    return 1;
+  }
+  [[= latchkey::locked("raised", LockType::REENTRANT, 100ms, 10s)
+          .on_unconfirmed_release(latchkey::raise)]] int
+  raises() {
+    LOCK_ANNOTATED;
+    faults.silent = true;
+    return 1;
+  }
+};
+
+TEST(AnnotatedWord, ThrowsAnUnconfirmedReleaseOnlyIfAsked) {
+  latchkey::tests::Faults faults;
+  const ScopedLocks locks(latchkey::Locks(std::make_unique<latchkey::tests::FailingBackend>(faults),
+                                          {.unavailable_after = 200ms}));
+  Unconfirmed object{faults};
+  EXPECT_EQ(object.reports(), 1);
+  faults.silent = false;
+  EXPECT_THROW(object.raises(), latchkey::ReleaseUnconfirmed);
+  faults.silent = false;
 }
 
 TEST(AnnotatedWord, ReleasesBeforeTheExceptionOfTheBody) {

@@ -97,6 +97,16 @@ consteval auto with_lost(Options options) {
   }
 }
 template <const auto& annotation, class Options>
+consteval auto with_unconfirmed(Options options) {
+  if constexpr (!annotation.said.says_unconfirmed) {
+    return options;
+  } else if constexpr (annotation.said.raises_unconfirmed) {
+    return std::move(options).on_unconfirmed_release(raise);
+  } else {
+    return std::move(options).on_unconfirmed_release(report);
+  }
+}
+template <const auto& annotation, class Options>
 consteval auto with_names(Options options) {
   constexpr ConstantText name = annotation.said.name;
   constexpr const Locks* locks = annotation.said.locks;
@@ -129,8 +139,9 @@ template <const auto& annotation, class Timeout, class Unavailable, class Lost, 
           bool never_throws>
 consteval auto annotation_options(
     const LockAnnotation<Timeout, Unavailable, Lost, When, never_throws>& value) {
-  auto options = with_lost<Lost>(with_strategies<annotation>(with_names<annotation>(
-      with_condition(LockOptions<>{annotation_terms(value.said)}, value.condition))));
+  auto options = with_unconfirmed<annotation>(
+      with_lost<Lost>(with_strategies<annotation>(with_names<annotation>(
+          with_condition(LockOptions<>{annotation_terms(value.said)}, value.condition)))));
   if constexpr (never_throws) {
     return std::move(options).no_throw();
   } else {

@@ -78,6 +78,8 @@ struct LockConstants {
   bool says_unavailable = false;
   bool says_lost = false;
   bool says_hold_for = false;
+  bool says_unconfirmed = false;
+  bool raises_unconfirmed = false;
   std::int64_t wait = 0;
   std::int64_t lease = 0;
   std::int64_t hold_for = 0;

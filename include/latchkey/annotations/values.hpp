@@ -77,6 +77,21 @@ struct LockAnnotation : detail::AnnotationValue {
     return changed;
   }
 
+  /// raise or report, as LockOptions::on_unconfirmed_release.
+  template <class Strategy>
+  consteval LockAnnotation on_unconfirmed_release(Strategy) const {
+    static_assert(
+        std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
+        "latchkey: on_unconfirmed_release takes report or raise: the body has run already");
+    static_assert(!never_throws || !std::is_same_v<Strategy, Raise>,
+                  "latchkey: on_unconfirmed_release(raise) throws, and .no_throw() was said before "
+                  "it");
+    LockAnnotation changed = *this;
+    changed.said.says_unconfirmed = true;
+    changed.said.raises_unconfirmed = std::is_same_v<Strategy, Raise>;
+    return changed;
+  }
+
   /// As LockOptions::no_throw.
   consteval auto no_throw() const {
     return LockAnnotation<Timeout, Unavailable, Lost, When, true>{

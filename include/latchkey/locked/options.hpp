@@ -161,7 +161,7 @@ struct [[nodiscard]] LockOptions {
   /// With raise the call throws ReleaseUnconfirmed or BackendRefused instead of returning its
   /// result.
   template <class Strategy>
-  auto on_unconfirmed_release(Strategy strategy) && {
+  constexpr auto on_unconfirmed_release(Strategy strategy) && {
     static_assert(
         std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
         "latchkey: on_unconfirmed_release takes report or raise: the body has run already");
