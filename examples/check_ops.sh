@@ -5,13 +5,13 @@
 # panel.
 #
 #   examples/with_redis.sh examples/check_ops.sh <bank> --backend URI
-#
-# PROMETHEUS: the folder of the programs prometheus and promtool; if it is empty, PATH.
 set -euo pipefail
 ops=$(cd "$(dirname "${BASH_SOURCE[0]}")/../ops" && pwd)
 dashboard=$ops/grafana/latchkey.json
 rules=$ops/prometheus/latchkey.rules.yaml
 fail() { echo "check_ops: $*" >&2; exit 1; }
+# shellcheck source=prometheus.sh
+source "$(dirname "${BASH_SOURCE[0]}")/prometheus.sh"
 
 folder=$(mktemp -d)
 children=()
@@ -65,40 +65,22 @@ for expression in "${panels[@]}" "${alerts[@]}"; do check_expression "$expressio
 echo "check_ops: $checked expressions, all metrics and labels found"
 
 # --- the same by Prometheus itself ---
-prometheus=$(PATH=${PROMETHEUS:-$PATH} command -v prometheus) || {
+find_prometheus || {
   echo "check_ops: no Prometheus: its part is left out"
   exit 0
 }
-promtool=${prometheus%/*}/promtool
 "$promtool" check rules "$rules" || fail "promtool rejects $rules"
 "$promtool" test rules "$ops/prometheus/latchkey_test.yaml" || fail "an alert does not fire as it should"
 
 target=${url#http://}
-cat >"$folder/prometheus.yml" <<YAML
-global: {scrape_interval: 250ms, scrape_timeout: 250ms, evaluation_interval: 250ms}
-rule_files: [$rules]
-scrape_configs:
-  - {job_name: bank, static_configs: [{targets: ["${target%/metrics}"]}]}
-YAML
-for _ in 1 2 3 4 5; do  # until a port is free
-  port=$((20000 + RANDOM % 20000))
-  "$prometheus" --config.file="$folder/prometheus.yml" --storage.tsdb.path="$folder/data" \
-    --web.listen-address="127.0.0.1:$port" >"$folder/log" 2>&1 &
-  server=$!
-  until grep -q 'Server is ready' "$folder/log" || ! kill -0 "$server" 2>/dev/null; do sleep 0.05; done
-  kill -0 "$server" 2>/dev/null && break
-done
-kill -0 "$server" 2>/dev/null || { cat "$folder/log"; fail "Prometheus did not start"; }
+start_prometheus "$rules" bank "${target%/metrics}"
 children+=("$server")
-api=http://127.0.0.1:$port/api/v1
-query() { curl --silent --max-time 10 --get --data-urlencode "query=$1" "$api/query"; }
 
 # Rates need some scrapes.
-deadline=$((SECONDS + 60))
-until [[ $(query 'min(count_over_time(latchkey_holds[1m]))' | jq -r '.data.result[0].value[1] // 0') -ge 8 ]]; do
-  ((SECONDS < deadline)) || { cat "$folder/log"; fail "Prometheus does not scrape $url"; }
-  sleep 0.2
-done
+is_scraped() {
+  [[ $(query 'min(count_over_time(latchkey_holds[1m]))' | jq -r '.data.result[0].value[1] // 0') -ge 8 ]]
+}
+await 60 "Prometheus does not scrape $url" is_scraped
 for expression in "${panels[@]}"; do
   # What Grafana does: all values of each variable, and an interval of some scrapes.
   expression=$(sed -E 's/\$__rate_interval/30s/g; s/\$(job|instance|method)/.*/g' <<<"$expression")

@@ -38,12 +38,23 @@ local function name_of(text)
   return inner
 end
 
+-- A process in the process queue is subscribed to `channel:in_line`, too.
+local function is_second(channel, found)
+  local first = channel:match('^(.*):in_line$')
+  return first ~= nil and found[first] ~= nil
+end
+
 -- The names that match, without those of channels that two globs match.
 local names, known = {}, {}
 local function collect(glob, braced)
-  for _, channel in ipairs(channels(glob)) do
+  local all, found = channels(glob), {}
+  for _, channel in ipairs(all) do
+    found[channel] = true
+  end
+  for _, channel in ipairs(all) do
     local inner = channel:match(':{([^{}]+)}$') or channel:match(':{([^{}]+)}:%x+%-%x+%-')
-    if not known[channel] and (braced == nil or braced == (inner == nil)) then
+    if not known[channel] and not is_second(channel, found) and
+       (braced == nil or braced == (inner == nil)) then
       known[channel] = true
       names[#names + 1] = channel
     end

@@ -70,8 +70,8 @@ class CountDownLatch {
   /// Removes the latch and its count: waits end. Returns false if it had none.
   bool destroy() const;
 
-  /// The key with its prefix.
-  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  /// The key without the prefix, as it was given.
+  [[nodiscard]] std::string_view key() const noexcept;
 
  private:
   friend class Locks;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -19,10 +20,14 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
+namespace detail {
+class Reporter;
+}
+
 /// The context of an error: key, lock type and backend (scheme, host, port, database; never a user
 /// name or a password).
 struct LockSite {
-  std::string key;
+  std::string key;  ///< without the prefix
   LockType type = LockType::REENTRANT;
   std::string backend;
   /// The decorated method, "Bank::deposit (bank.cpp:12)"; empty: the caller is not a LOCKED.
@@ -30,7 +35,11 @@ struct LockSite {
   /// The terms of that LOCKED, "key template 'account:{id}', lease 30000 ms".
   std::string terms{};
   bool body_ran = false;
-  bool latch = false;  ///< it is a CountDownLatch, which has no type
+  bool latch = false;    ///< it is a CountDownLatch, which has no type
+  bool untyped = false;  ///< inspect or force_release of a key, which may be anything
+  /// The listener has an event of the hold that tells of this error: no second one is made.
+  bool has_event = false;
+  std::string prefix{};  ///< Options::prefix: what() names the key as the backend has it
 };
 
 /// The base class: `catch (const latchkey::Error&)` catches all of them.
@@ -63,13 +72,19 @@ class LockError : public Error {
  public:
   LockError(LockSite site, const std::string& sentence);
 
+  /// The key without the prefix, as it was given.
   [[nodiscard]] const std::string& key() const noexcept { return site_.key; }
   [[nodiscard]] LockType type() const noexcept { return site_.type; }
   [[nodiscard]] const std::string& backend() const noexcept { return site_.backend; }
   /// The decorated method and its location; empty: the caller is not a LOCKED.
   [[nodiscard]] const std::string& method() const noexcept { return site_.method; }
 
+ protected:
+  [[nodiscard]] const LockSite& site() const noexcept { return site_; }
+
  private:
+  friend class detail::Reporter;
+
   LockSite site_;
 };
 
@@ -119,10 +134,19 @@ class WouldDeadlock : public LockError {
   WouldDeadlock(LockSite site, LockType held, const std::string& holder = {}, bool refused = false);
 };
 
-/// The stop token given to `cancel_with` ended the wait.
+/// The stop token given to `cancel_with`, or the cancellation slot of a coroutine, ended the wait.
 class Cancelled : public LockError {
  public:
-  explicit Cancelled(LockSite site);
+  enum class By : std::uint8_t { stop_token, cancellation_slot };
+
+  explicit Cancelled(LockSite site, By by = By::stop_token);
+
+  [[nodiscard]] By by() const noexcept { return by_; }
+  /// The same error with another cause.
+  [[nodiscard]] Cancelled caused_by(By by) const { return Cancelled(site(), by); }
+
+ private:
+  By by_;
 };
 
 /// The Locks were closed before or during the call.

@@ -70,11 +70,11 @@ class [[nodiscard(
     if (!is_empty()) release_quietly_after(std::chrono::milliseconds(0));
   }
 
-  /// The key with its prefix; empty for an empty hold. For several keys: a text for messages that
-  /// lists them, or the first ones. Valid until the hold is released.
+  /// The key without the prefix, as it was given; empty for an empty hold. For several keys: a text
+  /// for messages that lists them, or the first ones. Valid until the hold is released.
   [[nodiscard]] std::string_view key() const noexcept;
 
-  /// Whether the hold includes `key`, which is given with its prefix.
+  /// Whether the hold includes `key`, which is given without the prefix.
   [[nodiscard]] bool covers(std::string_view key) const noexcept;
 
   /// The backend's id of this hold, as in LockInfo: `<uuid>:<number>`. For several keys: the ids of
@@ -96,7 +96,7 @@ class [[nodiscard(
   /// several keys, because a token is meaningful only together with its own key.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
 
-  /// The token of `key`, which is given with its prefix; empty if this hold does not include it.
+  /// The token of `key`, which is given without the prefix; empty if this hold does not include it.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
 
   /// True from the deadline on, for every thread; never false again. Compares clocks and does
@@ -112,18 +112,15 @@ class [[nodiscard(
   /// deadline stays then.
   bool extend(std::chrono::milliseconds lease);
 
+  /// The key stays locked for at least `time` from now, also if this Hold is released or destroyed
+  /// earlier: nobody holds it then, and no thread waits for it. The lease may end it earlier. A
+  /// later call never shortens it. LOCKED has a member of this name, which counts from the call.
+  void hold_for(std::chrono::milliseconds time) noexcept;
+
   /// Releases the lock; the hold is empty afterwards in any case. Returns false if it had been
   /// lost. Throws ReleaseUnconfirmed, a BackendUnavailable, if the backend does not reply; the lock
   /// ends with its lease at the latest.
   bool release();
-
-  /// Like release(), but the key stays locked for `linger` longer, without a holder: LOCKED's
-  /// hold_for. No thread waits for it. The lease may end it earlier.
-  bool release_after(std::chrono::milliseconds linger);
-
-  /// Like release_after(), as the destructor does it: reports errors to the listener instead of
-  /// throwing.
-  void release_quietly_after(std::chrono::milliseconds linger) noexcept;
 
  private:
   friend class detail::LockSpace;
@@ -139,9 +136,13 @@ class [[nodiscard(
   /// Detaches the hold from its HERE scope. Returns the linger that LOCKED's hold_for requires.
   std::chrono::milliseconds end_scope() noexcept;
 
-  /// release_after() for a decorated call, whose body has run. `context` describes the call in
-  /// error texts, and a loss is thrown as LockLost, unless there is nothing to release. Null: no
-  /// decorated call.
+  /// Like release(), as the destructor does it: reports errors to the listener instead of throwing.
+  /// The key stays locked for `linger` longer.
+  void release_quietly_after(std::chrono::milliseconds linger) noexcept;
+
+  /// The release of a decorated call, whose body has run; the key stays locked for `linger` longer.
+  /// `context` describes the call in error texts, and a loss is thrown as LockLost, unless there is
+  /// nothing to release. Null: no decorated call.
   bool give_back(std::chrono::milliseconds linger, const detail::ErrorContext* context);
 
   detail::Held held_;

@@ -21,7 +21,8 @@ struct ListCursor {
 /// One page of a listing: a bounded amount of work for the backend. A key may occur on two pages,
 /// and a key that is locked or released during the listing may or may not occur.
 struct ListPage {
-  /// Keys with their prefix, in no particular order; those that are waited for: most waiters first.
+  /// Keys without the prefix, in no particular order; those that are waited for: most waiters
+  /// first.
   std::vector<std::string> names;
   /// In a listing of the keys that are waited for: how many connections or places in the queue wait
   /// for each of `names`. Otherwise empty.

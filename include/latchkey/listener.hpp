@@ -70,7 +70,7 @@ struct Event {
 
   Kind kind = Kind::attempt;
   LockType type = LockType::REENTRANT;
-  std::string key{};
+  std::string key{};  ///< without the prefix
   /// The decorated place of the acquire, and its key template. No site: the caller is not a LOCKED.
   Origin origin{};
   std::uint64_t owner = 0;  ///< Owner::number() of the holder or waiter
@@ -91,6 +91,8 @@ struct Event {
   /// waiting, timeout, taken: the holder of the lock, if it is known.
   std::string holder{};
   std::optional<std::uint64_t> fencing_token{};
+  /// PERMIT, granted and what ends a hold: how many permits it has; otherwise 0.
+  std::uint32_t permits = 0;
   /// dropped: how many events; granted: how many local holds share the lock, so 1 for a new hold.
   std::uint64_t count = 0;
   std::string text{};
@@ -106,6 +108,7 @@ struct Event {
     std::uint64_t count = 0;      ///< events
     std::uint64_t new_holds = 0;  ///< granted: of these with a `count` of 1
     std::uint64_t contended = 0;  ///< of these with `contended`
+    std::uint64_t permits = 0;    ///< the sum of their `permits`
   };
   /// dropped: lets a listener keep counters and gauges correct.
   std::vector<Missed> missed{};

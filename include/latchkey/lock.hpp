@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <latchkey/hold.hpp>
 #include <latchkey/lease.hpp>
@@ -77,9 +78,9 @@ class Lock {
       "lock.try_acquire(...)) { ... }")]] std::optional<Hold>
   try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
 
-  /// The key with its prefix. For several keys: a text for messages that lists them, or the first
-  /// ones.
-  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  /// The key without the prefix, as it was given. For several keys: a text for messages that lists
+  /// them, or the first ones.
+  [[nodiscard]] std::string_view key() const noexcept;
   /// For several keys: the type of the first one.
   [[nodiscard]] LockType type() const noexcept { return type_; }
 
@@ -94,7 +95,7 @@ class Lock {
   [[nodiscard]] Owner owner() const noexcept { return owner_ ? *owner_ : Owner::this_thread(); }
 
   std::shared_ptr<detail::SpaceRef> space_;
-  std::string key_;
+  std::string key_;  ///< with its prefix; for several keys: the text
   LockType type_;
   std::optional<Owner> owner_;
   std::shared_ptr<const detail::LockSet> several_{};  // null: one lock, `key_`

@@ -33,7 +33,7 @@ struct PermitInfo {
 
 /// The state of one key when the backend replied. It may have changed since then.
 struct LockInfo {
-  std::string key;
+  std::string key;  ///< without the prefix
   bool locked = false;
   /// The type family that the backend knows: READ, WRITE, PERMIT, or REENTRANT for any plain lock.
   LockType type = LockType::REENTRANT;

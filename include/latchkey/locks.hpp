@@ -47,6 +47,10 @@ class LockSpace;
 /// Threads start on demand: the timer when the first hold needs its deadline watched, the notifier
 /// when there is the first event to deliver. After a fork, the child's Locks own nothing and have a
 /// UUID of their own.
+///
+/// Keys that you give to latchkey, and keys that you get from it, are without Options::prefix: it
+/// is put before a key on its way to the backend and removed on the way back. Only the texts of
+/// errors name the key as the backend has it.
 class Locks {
  public:
   /// Connects to `uri`, for example "memory:" or "redis://127.0.0.1:6379/0". Connects before it
@@ -125,7 +129,7 @@ class Locks {
   /// The same for several keys at once: the requests share one trip to the server. In the order of
   /// `keys`.
   [[nodiscard]] std::vector<LockInfo> inspect_all(std::span<const std::string> keys) const;
-  /// The locked keys that match the glob `pattern` (`*`, `?`, `[…]`), with their prefix.
+  /// The locked keys that match the glob `pattern` (`*`, `?`, `[…]`), among those with the prefix.
   [[nodiscard]] std::vector<std::string> list(std::string_view pattern = "*") const;
   /// A part of list(), for stores with many keys: examines about `budget` keys, beginning at
   /// `from`. Continue at ListPage::next.
@@ -146,7 +150,7 @@ class Locks {
 
   /// Stops granting locks: waiters end with Closed. Holders have `drain` to release; holds that
   /// remain after it are released here and are lost to their holders. Returns when every release
-  /// has a reply, or after Options::command_timeout more. A key that release_after or hold_for
+  /// has a reply, or after Options::command_timeout more. A key that hold_for
   /// keeps locked stays locked for that time, if the backend supports `expire`. The listener has
   /// received all events when this returns, and is not called afterwards: it may be destroyed then.
   void close(std::chrono::milliseconds drain) const;

@@ -28,6 +28,9 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
+template <class Text>
+struct LockedOncePer;
+
 /// What happens to an instant whose run fails: its body throws, or its process ends.
 enum class OnFailure : std::uint8_t {
   /// Another run may follow, in any process, until OncePerOptions::start_within is over. A run that
@@ -103,8 +106,9 @@ class OnceCoroutine;
 /// the grant and without `finish` is a failure of the body.
 class OnceAttempt {
  public:
-  /// For the instant of now. A `take` follows.
-  explicit OnceAttempt(std::shared_ptr<const OnceJob> job, std::stop_token cancel = {});
+  /// For the instant of now. A `take` follows. `origin`: the LOCKED_ONCE_PER, if there is one.
+  explicit OnceAttempt(std::shared_ptr<const OnceJob> job, std::stop_token cancel = {},
+                       const Origin& origin = {});
   OnceAttempt(const OnceAttempt&) = delete;
   OnceAttempt& operator=(const OnceAttempt&) = delete;
   ~OnceAttempt();
@@ -149,6 +153,7 @@ class OnceAttempt {
 
   std::shared_ptr<const OnceJob> job_;
   std::stop_token cancel_;  ///< ends the wait for another run
+  Origin origin_;
   std::chrono::milliseconds mark_lease_{};
   OnceReport report_;
   std::string key_{};
@@ -261,10 +266,19 @@ class OncePer {
 
  private:
   friend class detail::OnceCoroutine;
+  template <class Text>
+  friend struct LockedOncePer;
 
   template <class Body>
   using Returned = decltype(detail::call_once_body(std::declval<Body&>(),
                                                    std::declval<const detail::OnceAttempt&>()));
+
+  /// `origin` is what events and errors name as the caller.
+  template <class Body>
+  auto run_for(const Origin& origin, Body& body) const {
+    detail::OnceAttempt attempt(job_, {}, origin);
+    return run_attempt(attempt, body);
+  }
 
   template <class Body>
   static auto run_attempt(detail::OnceAttempt& attempt, Body& body)
@@ -292,3 +306,4 @@ class OncePer {
 
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop
+// tidy: long-file because a run, its loop and its options are one class

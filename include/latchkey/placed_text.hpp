@@ -16,7 +16,11 @@ namespace latchkey::inline v1::detail {
 struct PlacedText {
   std::string_view text;  ///< ends with a NUL that it does not count
   std::source_location place;
+  const char* terms = "";  ///< what follows the key of LOCKED, as it is written
 
+  [[nodiscard]] consteval PlacedText with(const char* written) const {
+    return {text, place, written};
+  }
   [[nodiscard]] constexpr const char* c_str() const noexcept { return text.data(); }
 };
 

@@ -84,8 +84,8 @@ class Semaphore {
   /// notices at its next check. Returns false if there was none. The next acquire makes it anew.
   bool destroy() const;
 
-  /// The key with its prefix.
-  [[nodiscard]] const std::string& key() const noexcept { return lock_.key(); }
+  /// The key without the prefix, as it was given.
+  [[nodiscard]] std::string_view key() const noexcept { return lock_.key(); }
   /// How many permits the handle makes the semaphore with.
   [[nodiscard]] int permits() const noexcept { return permits_; }
 

@@ -86,6 +86,7 @@ class PrometheusListener::Series {
         wait_(histogram(registry, wait)),
         waiters_(gauge(registry, waiters)),
         holds_(gauge(registry, holds)),
+        permits_(gauge(registry, permits)),
         hold_(histogram(registry, hold)),
         used_(histogram(registry, used)),
         lag_(histogram(registry, lag)),
@@ -103,6 +104,10 @@ class PrometheusListener::Series {
     for (const Site& site : sites()) {
       for (const SiteNote* note = site.notes(); note != nullptr; note = note->next) {
         if (note->kind == "LOCKED") of({&site, note->text});
+        if (note->kind == "LOCKED_ONCE_PER") {
+          of({&site, detail::once_template});
+          jobs_.begin(site.name());
+        }
       }
     }
   }
@@ -120,8 +125,8 @@ class PrometheusListener::Series {
       case Category::outcome:
       case Category::hold: break;
     }
-    add(of(event.origin), {event.kind, event.origin, 1, event.count == 1 ? 1U : 0U,
-                           event.contended.has_value() ? 1U : 0U});
+    add(event.origin, {event.kind, event.origin, 1, event.count == 1 ? 1U : 0U,
+                       event.contended.has_value() ? 1U : 0U, event.permits});
     measure(of(event.origin), event);
   }
 
@@ -130,6 +135,8 @@ class PrometheusListener::Series {
   /// several.
   struct At {
     std::size_t places = 0;
+    prometheus::Labels labels;
+    Gauge* permits = nullptr;                                   // null until there is a permit
     std::array<Counter*, detail::event_kinds.size()> attempts;  // null for other than outcomes
     Histogram* acquire;
     Histogram* wait;
@@ -144,7 +151,7 @@ class PrometheusListener::Series {
   using Place = std::pair<const Site*, std::string_view>;
   using Labels = std::pair<std::string, std::string>;  // template and method
 
-  const At& of(const Origin& origin) {
+  At& of(const Origin& origin) {
     const Place place{origin.site, origin.key_template};
     const std::string_view method = origin.site != nullptr ? origin.site->name() : "";
     const auto known = places_.find(place);
@@ -168,6 +175,8 @@ class PrometheusListener::Series {
   At make(const Labels& of) {
     const prometheus::Labels labels{{"template", of.first}, {"method", of.second}};
     At made{0,
+            labels,
+            nullptr,
             {},
             &acquire_.Add(labels, wait_bounds),
             &wait_.Add(labels, wait_bounds),
@@ -201,10 +210,13 @@ class PrometheusListener::Series {
     lag_.Remove(at.lag);
     lost_.Remove(at.lost);
     unconfirmed_.Remove(at.unconfirmed);
+    if (at.permits != nullptr) permits_.Remove(at.permits);
   }
 
   /// Updates counters and gauges, for events that were dropped, too.
-  static void add(const At& at, const Event::Missed& what) {
+  void add(const Origin& origin, const Event::Missed& what) {
+    At& at = of(origin);
+    if (what.permits > 0) add_permits(at, what);
     const auto number = static_cast<double>(what.count);
     switch (what.kind) {
       case Kind::waiting: return at.waiters->Increment(number);
@@ -220,6 +232,13 @@ class PrometheusListener::Series {
     ended->Increment(number);
     at.waiters->Decrement(static_cast<double>(what.contended));
     if (what.kind == Kind::granted) at.holds->Increment(static_cast<double>(what.new_holds));
+  }
+
+  /// The series of a place begins with its first permit: most places have none.
+  void add_permits(At& at, const Event::Missed& what) {
+    if (at.permits == nullptr) at.permits = &permits_.Add(at.labels);
+    const auto number = static_cast<double>(what.permits);
+    what.kind == Kind::granted ? at.permits->Increment(number) : at.permits->Decrement(number);
   }
 
   static void measure(const At& at, const Event& event) {
@@ -243,7 +262,7 @@ class PrometheusListener::Series {
     dropped_.Increment(static_cast<double>(event.count));
     for (const Event::Missed& each : event.missed) {
       const bool of_job = each.kind >= Kind::once_ran && each.kind <= Kind::latch_failed;
-      of_job ? jobs_.add(each.kind, each.count) : add(of(each.origin), each);
+      of_job ? jobs_.add(each) : add(each.origin, each);
     }
   }
 
@@ -261,6 +280,7 @@ class PrometheusListener::Series {
   Family<Histogram>& wait_;
   Family<Gauge>& waiters_;
   Family<Gauge>& holds_;
+  Family<Gauge>& permits_;
   Family<Histogram>& hold_;
   Family<Histogram>& used_;
   Family<Histogram>& lag_;
@@ -287,3 +307,4 @@ void PrometheusListener::on_event(const Event& event) { series_->count(event); }
 std::span<const Metric> PrometheusListener::metrics() noexcept { return all_metrics; }
 
 }  // namespace latchkey::inline v1
+// tidy: long-file because a series is made, updated and removed in one class

@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <latchkey/listener.hpp>
+#include <latchkey/site.hpp>
 
 #include "adapters/prometheus_metrics.hpp"
 #include "locks/event_kinds.hpp"
@@ -31,15 +33,20 @@ class JobSeries {
                      .Register(registry)
                      .Add({})),
         elections_(family(registry, elections).Add({})),
-        depositions_(family(registry, depositions).Add({})) {
-    auto& once_family = family(registry, once);
-    auto& latch_family = family(registry, latches);
+        depositions_(family(registry, depositions).Add({})),
+        once_(family(registry, once)) {
     for (const EventTraits& each : event_kinds) {
-      const bool of_once = each.category == EventCategory::once;
-      if (!of_once && each.category != EventCategory::latch) continue;
-      const std::string name(each.name.substr(each.name.find('_') + 1));  // "ran" of "once_ran"
-      counters_[static_cast<std::size_t>(each.kind)] =
-          of_once ? &once_family.Add({{"outcome", name}}) : &latch_family.Add({{"event", name}});
+      if (each.category != EventCategory::latch) continue;
+      latches_[static_cast<std::size_t>(each.kind)] =
+          &family(registry, latches).Add({{"event", last_word(each)}});
+    }
+    begin({});  // of OncePer::run
+  }
+
+  /// Begins the series of a LOCKED_ONCE_PER, at zero.
+  void begin(std::string_view method) {
+    for (const EventTraits& each : event_kinds) {
+      if (each.category == EventCategory::once) run_of(each, method);
     }
   }
 
@@ -54,17 +61,30 @@ class JobSeries {
       case Event::Kind::term_ended:
         terms_.erase({event.key, event.fencing_token.value_or(0)});
         break;
-      default: return add(event.kind, 1);
+      default: return add({.kind = event.kind, .origin = event.origin, .count = 1});
     }
     leaders_.Set(static_cast<double>(terms_.size()));
   }
   /// Events of a kind that is counted only, also if they were dropped.
-  void add(Event::Kind kind, std::uint64_t number) {
-    prometheus::Counter* const counter = counters_[static_cast<std::size_t>(kind)];
-    if (counter != nullptr) counter->Increment(static_cast<double>(number));
+  void add(const Event::Missed& what) {
+    const EventTraits& traits = traits_of(what.kind);
+    const Site* const site = what.origin.site;
+    prometheus::Counter* const counter =
+        traits.category == EventCategory::once
+            ? &run_of(traits, site != nullptr ? site->name() : std::string_view())
+            : latches_[static_cast<std::size_t>(what.kind)];
+    if (counter != nullptr) counter->Increment(static_cast<double>(what.count));
   }
 
  private:
+  /// "ran" of "once_ran".
+  static std::string last_word(const EventTraits& traits) {
+    return std::string(traits.name.substr(traits.name.find('_') + 1));
+  }
+  prometheus::Counter& run_of(const EventTraits& traits, std::string_view method) {
+    return once_.Add({{"method", std::string(method)}, {"outcome", last_word(traits)}});
+  }
+
   static prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry,
                                                          const Metric& metric) {
     return prometheus::BuildCounter()
@@ -76,8 +96,9 @@ class JobSeries {
   prometheus::Gauge& leaders_;
   prometheus::Counter& elections_;
   prometheus::Counter& depositions_;
-  std::array<prometheus::Counter*, event_kinds.size()> counters_{};  // null for other kinds
-  std::set<std::pair<std::string, std::uint64_t>> terms_;            ///< those that have not ended
+  prometheus::Family<prometheus::Counter>& once_;
+  std::array<prometheus::Counter*, event_kinds.size()> latches_{};  // null for other kinds
+  std::set<std::pair<std::string, std::uint64_t>> terms_;           ///< those that have not ended
 };
 
 }  // namespace latchkey::inline v1::detail::metrics

@@ -21,6 +21,8 @@ inline constexpr Metric wait{
 inline constexpr Metric waiters{"latchkey_waiters", "gauge",
                                 "Acquires that wait for a busy lock now."};
 inline constexpr Metric holds{"latchkey_holds", "gauge", "Locks that are held now."};
+inline constexpr Metric permits{"latchkey_permits", "gauge",
+                                "Permits of semaphores that are taken now."};
 inline constexpr Metric hold{"latchkey_hold_seconds", "histogram",
                              "How long locks were held, until they were released or lost."};
 inline constexpr Metric used{
@@ -53,9 +55,9 @@ inline constexpr Metric once{"latchkey_once_total", "counter",
                              "Runs of OncePer, by what became of them."};
 inline constexpr Metric latches{"latchkey_latches_total", "counter",
                                 "Counts of latches, waits for them, and their failures."};
-inline constexpr std::array all_metrics{attempts,  acquire,     wait,    waiters, holds,
-                                        hold,      used,        lag,     lost,    unconfirmed,
-                                        up,        reconnects,  reports, dropped, leaders,
-                                        elections, depositions, once,    latches};
+inline constexpr std::array all_metrics{attempts,    acquire,   wait,        waiters, holds,
+                                        permits,     hold,      used,        lag,     lost,
+                                        unconfirmed, up,        reconnects,  reports, dropped,
+                                        leaders,     elections, depositions, once,    latches};
 
 }  // namespace latchkey::inline v1::detail::metrics

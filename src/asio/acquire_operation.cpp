@@ -58,7 +58,7 @@ class AcquireOperation final : public Operation {
     }
     one_.emplace(LockAccess::space(lock_)->space(), observer());
     if (!may_be_busy) one_->want_holder_name();
-    return one_->start(lock_.key(), owner, attempt_);
+    return one_->start(LockAccess::full_key(lock_), owner, attempt_);
   }
 
   void complete(Reference self) override {

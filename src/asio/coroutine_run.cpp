@@ -9,6 +9,7 @@
 #include <latchkey/locks.hpp>
 
 #include "asio/coroutine_executor.hpp"
+#include "locks/async/access.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -43,6 +44,11 @@ asio::awaitable<Entry> CoroutineRun::enter(const LockedSite& known, Site& site,
   bool unavailable = false;
   try {
     hold = co_await acquire();
+  } catch (const Cancelled& cancelled) {
+    // The token cancels the wait by the slot of the acquire.
+    const std::stop_token* const token = call_->cancel();
+    if (token == nullptr || !token->stop_requested()) throw;
+    throw cancelled.caused_by(Cancelled::By::stop_token);
   } catch (const BackendUnavailable&) {
     if (call_->terms().raises_unavailable) throw;
     unavailable = true;
@@ -74,7 +80,7 @@ asio::awaitable<void> CoroutineRun::leave() {
   std::optional<Hold> hold = call_->leave();
   if (!hold) co_return;  // it ran unlocked
   if (!call_->terms().raises_loss && !call_->terms().raises_unconfirmed) {
-    hold->release_quietly_after(call_->linger());
+    HoldAccess::release_quietly(*hold, call_->linger());
     co_return;
   }
   try {

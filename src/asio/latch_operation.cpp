@@ -31,7 +31,7 @@ class LatchOperation : public Operation {
       : Operation(context.executor),
         handler_(std::move(handler)),
         space_(LockAccess::space(latch)),
-        key_(latch.key()) {}
+        key_(LockAccess::full_key(latch)) {}
 
   void abandon() noexcept override {
     static_cast<void>(handler_.take());

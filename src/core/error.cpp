@@ -13,12 +13,15 @@ std::string about(const LockSite& site) {
   std::string text = "the ";
   if (site.latch) {
     text += "latch '";
+  } else if (site.untyped) {
+    text += "key '";
   } else if (site.type == LockType::PERMIT) {
     text += "semaphore '";
   } else {
     text += to_string(site.type);
     text += " lock '";
   }
+  text += site.prefix;
   text += site.key;
   text += '\'';
   if (!site.backend.empty()) {
@@ -109,8 +112,10 @@ NotHeld::NotHeld(LockSite site, bool lost)
 WouldDeadlock::WouldDeadlock(LockSite site, LockType held, const std::string& holder, bool refused)
     : LockError(site, deadlock_sentence(site, held, holder, refused)) {}
 
-Cancelled::Cancelled(LockSite site)
-    : LockError(site, "the wait for " + about(site) + " was cancelled by its stop token") {}
+Cancelled::Cancelled(LockSite site, By by)
+    : LockError(site, "the wait for " + about(site) + " was cancelled by its " +
+                          (by == By::stop_token ? "stop token" : "cancellation slot")),
+      by_(by) {}
 
 Closed::Closed(LockSite site) : LockError(site, "the Locks of " + about(site) + " are closed") {}
 

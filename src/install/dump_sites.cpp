@@ -99,13 +99,23 @@ void write_lock(std::ostream& out, const detail::LockPlace& place, TypeList& typ
   write_member(out, "result", place.result_type);
   out << ',';
   write_member(out, place.traits.by_policy ? "policy" : "key", place.text);
+  const std::pair<std::string_view, std::string_view> said[] = {
+      {"said", place.said},
+      {"on_timeout", place.traits.on_timeout},
+      {"on_unavailable", place.traits.on_unavailable},
+      {"on_lost", place.traits.on_lost}};
+  for (const auto& [name, text] : said) {
+    out << ',';
+    write_member(out, name, text);
+  }
   const std::pair<std::string_view, bool> facts[] = {
       {"alone", place.alone},
       {"can_be_skipped", place.traits.can_be_skipped},
       {"never_throws", place.traits.never_throws},
       {"says_timeout", place.traits.says_timeout},
       {"says_unavailable", place.traits.says_unavailable},
-      {"for_scope", place.traits.for_scope}};
+      {"for_scope", place.traits.for_scope},
+      {"once", place.traits.once}};
   for (const auto& [name, value] : facts) {
     out << ',';
     write_member(out, name, value);

@@ -88,7 +88,7 @@ void Installation::adopt(LoadedPolicies& loaded) {
       guard.type = lock.over.type;
       if (lock.backend) guard.backend = lock.backend->value;
       if (lock.key) guard.key = lock.key->value;
-      if (lock.bound) guard.bound = std::make_unique<const BoundKey>(std::move(*lock.bound));
+      if (lock.bound) guard.bound = std::make_unique<const BoundKeys>(std::move(*lock.bound));
     }
     const Locks* const locks = guard.backend ? &locks_.at(*guard.backend) : nullptr;
     const std::uint32_t number = number_of(slot);

@@ -48,7 +48,7 @@ class Installation {
     std::optional<std::string> key{};
     std::optional<std::string> backend{};
     std::optional<LockType> type{};
-    std::unique_ptr<const BoundKey> bound{};
+    std::unique_ptr<const BoundKeys> bound{};
     std::string method{};
   };
 

@@ -3,6 +3,8 @@
 #include "install/lock_places.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -13,8 +15,9 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-bool is_lock(const SiteNote& note) {
-  return note.facts != nullptr && (note.kind == lock_kind || note.kind == lock_by_kind);
+bool is_known(const SiteNote& note) {
+  return note.facts != nullptr &&
+         (note.kind == lock_kind || note.kind == lock_by_kind || note.kind == once_kind);
 }
 
 std::vector<SchemaArgument> arguments_of(const Site& site, const LockedSite& known) {
@@ -27,17 +30,26 @@ std::vector<SchemaArgument> arguments_of(const Site& site, const LockedSite& kno
 }
 
 LockPlace place_of(const Site& site, const SiteNote& note) {
-  const auto& known = *static_cast<const LockedSite*>(note.facts);
-  return {.name = std::string(site.name()),
-          .method = std::string(site.method()),
-          .where = site.where(),
-          .file = std::string(site.file()),
-          .line = site.line(),
-          .result_type = std::string(site.result_type()),
-          .text = std::string(note.text),
-          .traits = known.traits,
-          .arguments = arguments_of(site, known),
-          .slot = &known.slot};
+  LockPlace place{.name = std::string(site.name()),
+                  .method = std::string(site.method()),
+                  .where = site.where(),
+                  .file = std::string(site.file()),
+                  .line = site.line(),
+                  .result_type = std::string(site.result_type()),
+                  .text = std::string(note.text)};
+  if (note.kind == once_kind) {
+    const auto& known = *static_cast<const OnceSite*>(note.facts);
+    place.said = known.said;
+    place.traits.can_be_skipped = place.traits.once = true;
+    place.slot = &known.slot;
+  } else {
+    const auto& known = *static_cast<const LockedSite*>(note.facts);
+    place.said = known.said;
+    place.traits = known.traits;
+    place.arguments = arguments_of(site, known);
+    place.slot = &known.slot;
+  }
+  return place;
 }
 
 }  // namespace
@@ -47,10 +59,12 @@ Program this_program() {
   for (const Site& site : sites()) {
     const std::size_t first = places.size();
     for (const SiteNote* note = site.notes(); note != nullptr; note = note->next) {
-      if (is_lock(*note)) places.push_back(place_of(site, *note));
+      if (is_known(*note)) places.push_back(place_of(site, *note));
     }
-    for (std::size_t i = first; i < places.size(); ++i)
-      places[i].alone = first + 1 == places.size();
+    const std::span here(places.begin() + static_cast<std::ptrdiff_t>(first), places.end());
+    const bool alone =
+        std::ranges::count_if(here, [](const LockPlace& each) { return !each.traits.once; }) < 2;
+    for (LockPlace& each : here) each.alone = alone;
   }
   std::ranges::sort(places, [](const LockPlace& a, const LockPlace& b) {
     return std::tie(a.file, a.line, a.name, a.text) < std::tie(b.file, b.line, b.name, b.text);

@@ -11,7 +11,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// One LOCKED or LOCKED_BY of one site.
+/// One LOCKED, LOCKED_BY or LOCKED_ONCE_PER of one site.
 struct LockPlace {
   std::string name;    ///< Site::name()
   std::string method;  ///< Site::method()
@@ -19,11 +19,12 @@ struct LockPlace {
   std::string file;
   std::size_t line = 0;
   std::string result_type;
-  std::string text;  ///< the key template; LOCKED_BY: the name of the policy
+  std::string text;    ///< the key template; LOCKED_BY: the name of the policy
+  std::string said{};  ///< what follows the key in code, "LockType::READ, 3s"
   LockTraits traits{};
-  std::vector<SchemaArgument> arguments;
+  std::vector<SchemaArgument> arguments{};
   PolicySlot* slot = nullptr;  ///< null: in another program
-  bool alone = true;           ///< the only LOCKED of its site
+  bool alone = true;           ///< the only LOCKED or LOCKED_BY of its site
 };
 
 /// A program as a policy file sees it.

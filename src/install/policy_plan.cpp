@@ -3,9 +3,12 @@
 #include "install/policy_plan.hpp"
 
 #include <cstddef>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <latchkey/error.hpp>
 
@@ -53,7 +56,12 @@ class Planner {
   PolicyPlan plan(const std::vector<LockPlace>& places) {
     check_keys();
     const std::vector<const Rule*> rules = match_rules(file_.rules, places, problems_);
-    for (std::size_t i = 0; i < places.size(); ++i) lock(places[i], rules[i]);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (!places[i].traits.once) rules_of_locks_.insert(rules[i]);
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i].traits.once ? job(places[i], rules[i]) : lock(places[i], rules[i]);
+    }
     return std::move(plan_);
   }
 
@@ -61,10 +69,37 @@ class Planner {
   /// A key must be well-formed even if no site uses it.
   void check_key(const PolicySettings& settings) {
     if (!settings.key) return;
-    try {
-      static_cast<void>(parse_key(settings.key->value));
-    } catch (const KeyError& error) {
-      report(settings.key->at, error.what());
+    for (const Located<std::string>& key : settings.key->value.all) {
+      try {
+        static_cast<void>(parse_key(key.value));
+      } catch (const KeyError& error) {
+        report(key.at, error.what());
+      }
+    }
+  }
+
+  /// A LOCKED_ONCE_PER takes its backend from a rule. What else the rule says is for LOCKED; if it
+  /// names none, it is a mistake.
+  void job(const LockPlace& place, const Rule* rule) {
+    if (rule == nullptr) return;
+    if (!rules_of_locks_.contains(rule)) check_job(place, *rule);
+    Layers layers{{&rule->settings}};
+    if (rule->settings.policy) add(layers, file_.find_policy(rule->settings.policy->value));
+    PlannedLock planned{.place = place, .at = rule->pattern.at};
+    planned.backend = layers.find(&PolicySettings::backend);
+    if (planned.backend) plan_.locks.push_back(std::move(planned));
+  }
+
+  void check_job(const LockPlace& place, const Rule& rule) {
+    for (const PolicySetting& setting : policy_settings) {
+      if (setting.name == "policy" || setting.name == "backend") continue;
+      const auto check = [&](const auto& member) {
+        const auto& said = rule.settings.*member.said;
+        if (!said) return;
+        report(said->at, quoted_word(setting.name) + " does not fit " + place.where +
+                             ", which is a LOCKED_ONCE_PER; expected backend");
+      };
+      std::visit(check, setting.member);
     }
   }
 
@@ -79,11 +114,13 @@ class Planner {
     if (place.traits.by_policy && !add_own_policy(layers, lock, rule)) return;
     lock.over = policy_of(layers);
     lock.defaults = policy_of({{&file_.defaults}});
-    lock.key = layers.find(&PolicySettings::key);
+    const Perhaps<KeyTexts> keys = layers.find(&PolicySettings::key);
+    if (keys) lock.key = Located<std::string>{keys->value.shown(), keys->at};
     lock.backend = layers.find(&PolicySettings::backend);
     lock.lease = layers.find(&PolicySettings::lease);
     if (!lock.lease) lock.lease = file_.defaults.lease;
     check_which_lock(layers, lock);
+    if (keys) bind(keys->value, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);
     check_scope(layers, lock);
@@ -135,13 +172,25 @@ class Planner {
                   : permits ? "number of permits"
                             : "type"));
     }
-    // A malformed key has been reported already, for all sites.
-    if (!lock.key || !is_usable(lock.key->value)) return;
-    try {
-      lock.bound.emplace(bind_key(parse_key(lock.key->value), lock.place.arguments));
-    } catch (const KeyError& error) {
-      report(lock.key->at, std::string(error.what()) + "; for " + lock.place.where);
+    const auto keys = layers.find(&PolicySettings::key);
+    if (permits && keys && keys->value.all.size() > 1) {
+      report(permits->at,
+             "'permits' makes a semaphore of one key, and 'key' has several; expected one key");
     }
+  }
+
+  /// A malformed key has been reported already, for all sites.
+  void bind(const KeyTexts& keys, PlannedLock& lock) {
+    std::vector<BoundKey> bound;
+    for (const Located<std::string>& key : keys.all) {
+      if (!is_usable(key.value)) continue;
+      try {
+        bound.push_back(bind_key(parse_key(key.value), lock.place.arguments));
+      } catch (const KeyError& error) {
+        report(key.at, std::string(error.what()) + "; for " + lock.place.where);
+      }
+    }
+    if (!bound.empty()) lock.bound.emplace(std::move(bound));
   }
 
   static bool is_usable(const std::string& key) {
@@ -247,6 +296,7 @@ class Planner {
   const PolicyFile& file_;
   Problems& problems_;
   PolicyPlan plan_{};
+  std::set<const Rule*> rules_of_locks_{};  ///< that apply to a LOCKED or LOCKED_BY
 };
 
 }  // namespace
@@ -261,3 +311,4 @@ void check_keys(const PolicyFile& file, Problems& problems) {
 }
 
 }  // namespace latchkey::inline v1::detail
+// tidy: long-file because the checks of a file against a program share one state

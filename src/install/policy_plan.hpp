@@ -19,10 +19,10 @@ struct PlannedLock {
   Place at{};  ///< of the rule, or of the policy that LOCKED_BY names
   Policy over{};
   Policy defaults{};
-  Perhaps<std::string> key{};
+  Perhaps<std::string> key{};  ///< several separated by commas
   Perhaps<std::string> backend{};
-  Perhaps<Lease> lease{};           ///< also that of the defaults
-  std::optional<BoundKey> bound{};  ///< `key` for this site
+  Perhaps<Lease> lease{};            ///< also that of the defaults
+  std::optional<BoundKeys> bound{};  ///< `key` for this site
 };
 
 struct PolicyPlan {

@@ -150,6 +150,17 @@ void BoundKey::render(KeyBuffer& out, std::span<const void* const> arguments) co
   render_element(out, arguments, 0);
 }
 
+void BoundKeys::render_many(detail::RenderedKeys& keys,
+                            std::span<const void* const> arguments) const {
+  for (const BoundKey& key : keys_) key.render_many(keys, arguments);
+}
+
+std::vector<std::string> BoundKeys::render_many(std::span<const void* const> arguments) const {
+  detail::RenderedKeys keys;
+  render_many(keys, arguments);
+  return keys.strings();
+}
+
 void BoundKey::render_many(detail::RenderedKeys& keys,
                            std::span<const void* const> arguments) const {
   std::size_t count = 1;

@@ -62,7 +62,7 @@ void LeaderLoop::publish(Event::Kind kind, std::uint64_t term, std::string_view 
     Event event;
     event.kind = kind;
     event.type = LockType::FENCED;
-    event.key = locks_.options().prefix + key_;
+    event.key = key_;
     event.fencing_token = term;
     event.text = text;
     event.held = led;

@@ -230,7 +230,7 @@ void LeaderLoop::end_term() noexcept {
   }
   // Before the release: the next election is the later event.
   publish(Event::Kind::term_ended, term, {}, led);
-  hold->release_quietly_after(std::chrono::milliseconds(0));
+  hold.reset();
   const ScopedLock lock(mutex_);
   work_ = Work::idle;
   state_ = ends ? LeaderState::ended : LeaderState::pausing;

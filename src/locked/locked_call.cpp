@@ -150,8 +150,7 @@ Hold LockedCall::take_hold() {
   Hold hold = std::move(*hold_);
   hold_.reset();
   const bool lingers = terms_->hold_for.count() != 0;
-  return ScopeHolds::enter(std::move(hold), locks_->options().prefix,
-                           lingers ? &locks_->clock() : nullptr,
+  return ScopeHolds::enter(std::move(hold), lingers ? &locks_->clock() : nullptr,
                            lingers ? entered_ + terms_->hold_for : Clock::time_point{});
 }
 
@@ -187,11 +186,11 @@ void LockedCall::leave() {
   hold_.reset();
 }
 
-// The body released the hold itself, or this process is a forked child. Lock::key() has the prefix.
+// The body released the hold itself, or this process is a forked child.
 void LockedCall::throw_lost() const {
   const ErrorContext context{origin_, terms_->lease};
-  LockSite site{{}, terms_->type, locks_->describe()};
-  if (!key_.empty()) site.key = locks_->lock(std::string(key_), terms_->type).key();
+  LockSite site{.key = std::string(key_), .type = terms_->type, .backend = locks_->describe()};
+  if (!key_.empty()) site.prefix = locks_->options().prefix;
   site.body_ran = true;
   context.describe(site);
   throw LockLost(std::move(site));

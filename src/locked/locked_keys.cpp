@@ -63,9 +63,7 @@ std::vector<std::string> LockedCall::render(const LockedSite& known, const SiteP
 
 bool LockedCall::covers(std::string_view key) const {
   if (!hold_) return false;
-  if (!key_.empty()) return key_ == key;
-  // The hold has its keys with their prefix.
-  return hold_->covers(locks_->lock(std::string(key), terms_->type).key());
+  return key_.empty() ? hold_->covers(key) : key_ == key;
 }
 
 }  // namespace latchkey::inline v1::detail

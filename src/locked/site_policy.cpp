@@ -79,6 +79,15 @@ const SitePolicy* LockedCall::take(std::uint32_t slot) noexcept {
   return policy;
 }
 
+const Locks& locks_for(const OnceSite& site, const Locks* said) {
+  const SitePolicy* const policy = policy_at(site.slot.load(std::memory_order_relaxed));
+  if (policy != nullptr && policy->locks != nullptr) {
+    const Locks* const scoped = overriding_locks();
+    return scoped != nullptr ? *scoped : *policy->locks;
+  }
+  return said != nullptr ? *said : default_locks();
+}
+
 void throw_not_configured(std::string_view policy) {
   throw NotConfigured("LOCKED_BY(\"" + std::string(policy) +
                       "\") takes everything from a policy, and none is loaded: write "

@@ -30,6 +30,10 @@ Lock& Lock::operator=(const Lock&) = default;
 Lock& Lock::operator=(Lock&&) noexcept = default;
 Lock::~Lock() = default;
 
+std::string_view Lock::key() const noexcept {
+  return several_ != nullptr ? std::string_view(key_) : space_->space().without_prefix(key_);
+}
+
 void Lock::lock() {
   if (!try_lock_within(forever))
     throw std::logic_error("internal error: a wait without a limit timed out");
@@ -70,8 +74,10 @@ bool Lock::release() {
 void Lock::unlock() noexcept {
   try {
     static_cast<void>(release());  // the coordinator reports a loss
+  } catch (const LockError& error) {
+    space_->space().reporter().unlock_failed(error);
   } catch (const std::exception& error) {
-    space_->space().reporter().error(Event::Kind::unlock_error, key_, type_, error.what());
+    space_->space().reporter().error(Event::Kind::unlock_error, key(), type_, error.what());
   }
 }
 

@@ -36,6 +36,11 @@ std::string glob_of(std::string_view prefix, std::string_view pattern) {
   return escaped(prefix) + std::string(pattern);
 }
 
+/// Of keys that a pattern with the prefix has matched.
+void remove_prefix(std::vector<std::string>& keys, const std::string& prefix) {
+  for (std::string& key : keys) key.erase(0, prefix.size());
+}
+
 std::shared_ptr<detail::SpaceRef> make_space(std::unique_ptr<Backend> backend,
                                              const Options& options) {
   const detail::SanitizerPause pause;
@@ -106,6 +111,7 @@ LockInfo Locks::inspect(std::string_view key) const {
   request.key = full.view();
   request.info = &info;
   space_->space().administer(request);
+  info.key = key;  // without the prefix
   return info;
 }
 
@@ -125,6 +131,7 @@ std::vector<LockInfo> Locks::inspect_all(std::span<const std::string> keys) cons
     requests[index].key = names.emplace_back(infos[index].key);
   }
   space_->space().administer_all(requests);
+  for (std::size_t index = 0; index < keys.size(); ++index) infos[index].key = keys[index];
   return infos;
 }
 
@@ -139,6 +146,7 @@ ListPage Locks::list_part(std::string_view pattern, ListCursor from, std::uint32
   request.names = &page.names;
   request.part = &part;
   space_->space().administer(request);
+  remove_prefix(page.names, options().prefix);
   page.waiters = std::move(part.waiters);
   page.next = part.cursor;
   page.examined = part.examined;
@@ -163,6 +171,7 @@ std::vector<std::string> Locks::list(std::string_view pattern) const {
   request.key = glob;
   request.names = &names;
   space_->space().administer(request);
+  remove_prefix(names, options().prefix);
   return names;
 }
 
@@ -178,9 +187,10 @@ bool Locks::release_holder(std::string_view key, std::string_view holder) const 
   if (held == info.holders.end()) return false;
   detail::LockSpace& space = space_->space();
   const bool plain = info.type == LockType::REENTRANT;
+  const FullKey full(space.options().prefix, key);
   Request request;
   request.verb = Verb::release;
-  request.key = info.key;
+  request.key = full.view();
   request.type = plain && space.capabilities().fair ? LockType::FAIR : info.type;
   request.id = *id;
   request.note = held->announced;

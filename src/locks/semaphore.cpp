@@ -20,7 +20,7 @@ Outcome::Kind administer(const Lock& lock, Verb verb, int total, LockInfo* info 
   Request request;
   request.verb = verb;
   request.type = LockType::PERMIT;
-  request.key = lock.key();
+  request.key = detail::LockAccess::full_key(lock);
   request.permits.total = static_cast<std::uint32_t>(total);
   request.info = info;
   return detail::LockAccess::space(lock)->space().administer(request);
@@ -80,12 +80,14 @@ Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait, Lease 
 
 Hold Semaphore::acquire(int permits, Wait wait, Lease lease) const {
   const Attempt attempt = detail::permit_attempt(permits, permits_, wait, lease);
-  return detail::LockAccess::space(lock_)->space().acquire(key(), Owner::make(), attempt);
+  return detail::LockAccess::space(lock_)->space().acquire(detail::LockAccess::full_key(lock_),
+                                                           Owner::make(), attempt);
 }
 
 std::optional<Hold> Semaphore::try_acquire(int permits, Wait wait, Lease lease) const {
   const Attempt attempt = detail::permit_attempt(permits, permits_, wait, lease);
-  return detail::LockAccess::space(lock_)->space().try_acquire(key(), Owner::make(), attempt);
+  return detail::LockAccess::space(lock_)->space().try_acquire(detail::LockAccess::full_key(lock_),
+                                                               Owner::make(), attempt);
 }
 
 std::int64_t Semaphore::available() const { return permits_of(*this).available; }
@@ -94,9 +96,10 @@ std::int64_t Semaphore::total() const { return permits_of(*this).total; }
 
 LockInfo Semaphore::inspect() const {
   LockInfo info;
-  info.key = key();
+  info.key = detail::LockAccess::full_key(lock_);
   info.type = LockType::PERMIT;
   static_cast<void>(administer(lock_, Verb::inspect, permits_, &info));
+  info.key = key();  // without the prefix
   return info;
 }
 

@@ -13,6 +13,7 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/event_kinds.hpp"
+#include "locks/space/error_context.hpp"
 #include "once/once_job.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -22,12 +23,16 @@ using Kind = Event::Kind;
 
 namespace {
 
-constexpr Origin once_origin{.key_template = once_template};
+/// Of the lock of an instant: all have one template, which tells them from other locks.
+Origin origin_of_lock(const Origin& caller) {
+  return {.site = caller.site, .key_template = once_template};
+}
 
 }  // namespace
 
-OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job, std::stop_token cancel)
-    : job_(std::move(job)), cancel_(std::move(cancel)) {
+OnceAttempt::OnceAttempt(std::shared_ptr<const OnceJob> job, std::stop_token cancel,
+                         const Origin& origin)
+    : job_(std::move(job)), cancel_(std::move(cancel)), origin_(origin) {
   report_.instant = job_->schedule.instant_at(job_->now());
   key_ = once_key(job_->key, report_.instant);
   mark_lease_ = job_->mark_lease(report_.instant);
@@ -62,14 +67,14 @@ Attempt OnceAttempt::attempt() const {
       .wait = std::clamp(left, milliseconds(0), job_->wait),
       .lease = job_->on_failure == OnFailure::skip_instant ? Lease(mark_lease_) : Lease(watchdog),
       .cancel = cancel_,
-      .origin = once_origin};
+      .origin = origin_of_lock(origin_)};
 }
 
 // The request may have been under way for long, or this process frozen: see OnceSchedule. A grant
 // that came too late is given back.
 void OnceAttempt::granted(Hold&& hold) {
   if (!job_->schedule.is_in_time(report_.instant, job_->now())) {
-    hold.release_quietly_after(milliseconds(0));
+    const Hold given_back = std::move(hold);
     return give_up();
   }
   hold_ = std::move(hold);
@@ -125,7 +130,7 @@ Attempt OnceAttempt::retake_attempt() const {
   return {.type = LockType::REENTRANT,
           .wait = milliseconds(0),
           .lease = Lease(mark_lease_),
-          .origin = once_origin};
+          .origin = origin_of_lock(origin_)};
 }
 
 void OnceAttempt::marked() noexcept {
@@ -140,11 +145,17 @@ void OnceAttempt::not_marked(Error& error) noexcept {
 }
 
 /// Nobody holds the key any more, and it stays locked until its lease ends.
-void OnceAttempt::keep_mark() noexcept { hold_->release_quietly_after(mark_lease_); }
+void OnceAttempt::keep_mark() noexcept {
+  hold_->hold_for(mark_lease_);
+  hold_.reset();
+}
 
 void OnceAttempt::throw_lost() {
-  LockSite site{job_->locks.options().prefix + key_, LockType::REENTRANT, job_->locks.describe()};
-  site.body_ran = true;
+  LockSite site{.key = key_,
+                .backend = job_->locks.describe(),
+                .body_ran = true,
+                .prefix = job_->locks.options().prefix};
+  ErrorContext{origin_of_lock(origin_), attempt().lease}.describe(site);
   throw LockLost(std::move(site));
 }
 
@@ -171,7 +182,8 @@ void OnceAttempt::publish(Kind kind, std::string_view text) const noexcept {
   try {
     Event event;
     event.kind = kind;
-    event.key = job_->locks.options().prefix + job_->key;
+    event.key = job_->key;
+    event.origin = origin_;
     event.text = instant_text(report_.instant);
     if (event.kind == Kind::once_taken) event.holder = text;
     if (event.kind == Kind::once_failed) event.text += ": " + std::string(text);

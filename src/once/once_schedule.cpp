@@ -3,8 +3,8 @@
 #include "once/once_schedule.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+
+#include "core/text/utc_text.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -29,25 +29,7 @@ std::chrono::milliseconds OnceSchedule::mark(Wall instant) const {
   return std::min(until_next, start_within) + 2 * clock_error;
 }
 
-std::string instant_text(OnceSchedule::Wall instant) {
-  using namespace std::chrono;
-  const auto whole = floor<milliseconds>(instant);
-  const auto day = floor<days>(whole);
-  const year_month_day date(day);
-  const hh_mm_ss time(whole - day);
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02lld:%02lld:%02lld",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<long long>(time.hours().count()),
-                static_cast<long long>(time.minutes().count()),
-                static_cast<long long>(time.seconds().count()));
-  std::string result(text.data());
-  if (const auto rest = time.subseconds().count(); rest != 0) {
-    std::snprintf(text.data(), text.size(), ".%03lld", static_cast<long long>(rest));
-    result += text.data();
-  }
-  return result + "Z";
-}
+std::string instant_text(OnceSchedule::Wall instant) { return utc_text(instant); }
 
 std::string once_key(std::string_view key, OnceSchedule::Wall instant) {
   return "latchkey_once:" + std::string(key) + ":" + instant_text(instant);

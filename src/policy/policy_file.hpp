@@ -33,9 +33,21 @@ struct Problem {
 };
 using Problems = std::vector<Problem>;
 
+/// The keys that a policy gives one lock: a text, or a list of texts.
+struct KeyTexts {
+  std::vector<Located<std::string>> all{};
+
+  /// Separated by commas, as LOCKED(KEYS(...)) shows them.
+  [[nodiscard]] std::string shown() const {
+    std::string text;
+    for (const Located<std::string>& each : all) text += (text.empty() ? "" : ", ") + each.value;
+    return text;
+  }
+};
+
 /// The settings of defaults, of a named policy or of a rule.
 struct PolicySettings {
-  Perhaps<std::string> key{};
+  Perhaps<KeyTexts> key{};
   Perhaps<std::string> policy{};  ///< a rule's: everything else from that named policy
   Perhaps<std::string> backend{};
   Perhaps<LockType> type{};

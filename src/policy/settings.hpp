@@ -81,8 +81,8 @@ struct PolicySetting {
   bool in_defaults;
   bool in_policies;
   bool in_rules;
-  std::variant<SettingMember<std::string>, SettingMember<LockType>, SettingMember<Wait>,
-               SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
+  std::variant<SettingMember<std::string>, SettingMember<KeyTexts>, SettingMember<LockType>,
+               SettingMember<Wait>, SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
                SettingMember<OnTimeout>, SettingMember<OnUnavailable>, SettingMember<OnLost>,
                SettingMember<bool>, SettingMember<std::uint32_t>>
       member;
@@ -92,7 +92,7 @@ struct PolicySetting {
 inline constexpr std::array policy_settings{
     PolicySetting{"policy", false, false, true,
                   SettingMember<std::string>{&PolicySettings::policy}},
-    PolicySetting{"key", false, true, true, SettingMember<std::string>{&PolicySettings::key}},
+    PolicySetting{"key", false, true, true, SettingMember<KeyTexts>{&PolicySettings::key}},
     PolicySetting{"type", true, true, true,
                   SettingMember<LockType>{&PolicySettings::type, &Policy::type}},
     PolicySetting{"permits", false, true, true,

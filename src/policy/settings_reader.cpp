@@ -116,7 +116,7 @@ void SettingsReader::no_text(const YamlNode& name, const YamlNode& value) {
                   "YAML reads {...} after " + word + " as a map: quote it, as in \"{user.id}\"");
   }
   if (value.kind == YamlNode::Kind::list && value.flow) {
-    return report(at, "YAML reads [...] after " + word + " as a list: quote it");
+    return report(at, "YAML reads [...] after " + word + " as a list; expected one text");
   }
   if (value.kind == YamlNode::Kind::map || value.kind == YamlNode::Kind::list) {
     return report(at, word + ": several lines; expected one text");
@@ -130,6 +130,27 @@ void SettingsReader::no_text(const YamlNode& name, const YamlNode& value) {
         "YAML takes # after " + word + " for a comment: quote the value, as in \"#user.id\"");
   }
   report(at, word + ": empty; expected a value");
+}
+
+/// One key, or a list of several, which are taken together.
+Perhaps<KeyTexts> SettingsReader::keys(const YamlNode& name, const YamlNode& value) {
+  KeyTexts all;
+  if (value.kind != YamlNode::Kind::list || value.broken) {
+    const Perhaps<std::string> one = text(name, value);
+    if (!one) return std::nullopt;
+    all.all.push_back(*one);
+    return Located<KeyTexts>{std::move(all), one->at};
+  }
+  for (const YamlNode& item : value.items) {
+    const Perhaps<std::string> one = text({.at = item.at, .text = name.text}, item);
+    if (!one) return std::nullopt;
+    all.all.push_back(*one);
+  }
+  if (all.all.empty()) {
+    report(value.at, quoted_word(name.text) + ": an empty list; expected a key");
+    return std::nullopt;
+  }
+  return Located<KeyTexts>{std::move(all), value.at};
 }
 
 /// YAML reads `key: user #id` as the key `user`.
@@ -156,11 +177,13 @@ void SettingsReader::setting(PolicySettings& settings, const YamlNode& name, con
   const auto known = std::find_if(policy_settings.begin(), policy_settings.end(),
                                   [&](const PolicySetting& one) { return one.name == name.text; });
   if (known == policy_settings.end() || !((*known).*where)) return unknown_setting(name, where);
-  const Perhaps<std::string> said = text(name, value);
-  if (!said) {
-    settings.key_is_wrong = settings.key_is_wrong || name.text == "key";
+  if (name.text == "key") {
+    settings.key = keys(name, value);
+    settings.key_is_wrong = settings.key_is_wrong || !settings.key;
     return;
   }
+  const Perhaps<std::string> said = text(name, value);
+  if (!said) return;
   const auto store = [&]<class Value>(const SettingMember<Value>& member) {
     settings.*member.said = parse<Value>(name, *said);
   };
@@ -190,7 +213,9 @@ void SettingsReader::unknown_setting(const YamlNode& name, Where where) {
 
 template <class Value>
 Perhaps<Value> SettingsReader::parse(const YamlNode& name, const Located<std::string>& said) {
-  if constexpr (std::is_same_v<Value, std::string>) {
+  if constexpr (std::is_same_v<Value, KeyTexts>) {
+    return std::nullopt;  // not reached: a key may be a list
+  } else if constexpr (std::is_same_v<Value, std::string>) {
     return said;
   } else if constexpr (std::is_same_v<Value, std::uint32_t>) {
     return permits(name, said);

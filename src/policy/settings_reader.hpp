@@ -44,6 +44,7 @@ class SettingsReader {
   [[nodiscard]] Perhaps<Value> one_of_spellings(const YamlNode& name,
                                                 const Located<std::string>& said);
   void unknown_setting(const YamlNode& name, Where where);
+  [[nodiscard]] Perhaps<KeyTexts> keys(const YamlNode& name, const YamlNode& value);
   void no_text(const YamlNode& name, const YamlNode& value);
   void check_cut(const YamlNode& name, const YamlNode& value);
   [[nodiscard]] Perhaps<std::uint32_t> permits(const YamlNode& name,

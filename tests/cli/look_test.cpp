@@ -41,6 +41,16 @@ TEST_F(CliLook, ShowIsReadableWithoutJson) {
   EXPECT_TRUE(log().starts_with("a: locked, WRITE\n  held by ")) << log();
 }
 
+TEST_F(CliLook, ShowSaysWhichCommandHoldsSinceWhenAndWhenItWouldNotice) {
+  const Holder other(*this, "a", "write");
+  EXPECT_EQ(run(latchkey({"show", "a", uri()})), 0);
+  const std::string said = log();
+  EXPECT_NE(said.find(" (latchkey run sh), since 20"), std::string::npos) << said;
+  EXPECT_NE(said.find("\n    it would notice an unlock at its next check, at most "),
+            std::string::npos)
+      << said;
+}
+
 // The hash of the lock does not contain its type; it was called REENTRANT, but FENCED by top.
 TEST_F(CliLook, ShowAndListCallAFencedLockFenced) {
   const Holder other(*this, "a", "fenced");
@@ -94,6 +104,11 @@ TEST_F(CliLook, UnlockSaysWhoLosesTheLockAndUntilWhenItMayWork) {
   EXPECT_EQ(run(latchkey({"unlock", "a", "--force", uri()})), 0);
   EXPECT_TRUE(log().starts_with("a: taken from on ")) << log();
   EXPECT_NE(log().find(", which works on until its next check, at most "), std::string::npos)
+      << log();
+  EXPECT_NE(
+      log().find(" from now; then its hold is lost: a program gets a LockLost and the stop of "
+                 "its stop token, a command of latchkey run is ended\n"),
+      std::string::npos)
       << log();
 }
 

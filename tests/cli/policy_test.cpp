@@ -5,6 +5,7 @@
 #include <latchkey/reflect.hpp>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -37,6 +38,13 @@ class Bank {
   int deposit(const Account& account) {
     return LOCKED_BY("money") AROUND(account) { return account.id; };
   }
+  std::optional<int> peek(const Account& account) {
+    return LOCKED("peek:{account.id}", LockType::FAIR, std::chrono::milliseconds{5})
+        .on_unavailable(latchkey::skip) AROUND(account) {
+      return std::optional<int>(account.id);
+    };
+  }
+  void report() { LOCKED_ONCE_PER("report", std::chrono::minutes(15)) AROUND(){}; }
 };
 
 }  // namespace shop
@@ -154,12 +162,36 @@ TEST_F(CliPolicy, ExplainNamesTheRuleOfEachSetting) {
   EXPECT_NE(log().find("lease: 10s"), std::string::npos) << log();
   EXPECT_NE(log().find("rule 'Bank::*', line 11"), std::string::npos) << log();
   EXPECT_NE(log().find("policy 'money', line 8"), std::string::npos) << log();
-  EXPECT_NE(log().find("defaults, line 4, unless the code says otherwise"), std::string::npos)
-      << log();
+  EXPECT_NE(log().find("defaults, line 4\n"), std::string::npos) << log();
   EXPECT_EQ(log().find("skip"), std::string::npos) << log();
   EXPECT_EQ(run(with_sites({"explain", "Bank::find", "--json"})), 0) << log();
-  EXPECT_EQ(nlohmann::json::parse(log())["settings"][1]["value"], "skip") << log();
+  EXPECT_EQ(nlohmann::json::parse(log())["settings"][3]["value"], "skip") << log();
   EXPECT_EQ(run(with_sites({"explain", "Bank::none"})), 64);
+}
+
+// The dump did not have it, so nobody could tell whether a default applies.
+TEST_F(CliPolicy, ExplainSaysWhatTheCodeSays) {
+  write(good);
+  EXPECT_EQ(run(with_sites({"explain", "Bank::peek"})), 0) << log();
+  const std::string text = log();
+  const auto has = [&](const char* words) { return text.find(words) != std::string::npos; };
+  EXPECT_TRUE(has("LOCKED(\"peek:{account.id}\", LockType::FAIR, std::chrono::milliseconds{5})"))
+      << text;
+  EXPECT_TRUE(has("  type: LockType::FAIR              the code\n")) << text;
+  EXPECT_TRUE(has("  wait: std::chrono::milliseconds{5}  the code\n")) << text;
+  EXPECT_TRUE(has("  lease: 10s                        rule 'Bank::*', line 11\n")) << text;
+  EXPECT_TRUE(has("  on_unavailable: skip              the code\n")) << text;
+  EXPECT_FALSE(has("defaults")) << text;
+}
+
+TEST_F(CliPolicy, ExplainKnowsALockedOncePer) {
+  write(good + std::string("  Bank::report:\n    backend: main\n"));
+  EXPECT_EQ(run(with_sites({"explain", "Bank::report"})), 0) << log();
+  EXPECT_NE(log().find("LOCKED_ONCE_PER(\"report\", std::chrono::minutes(15))"), std::string::npos)
+      << log();
+  EXPECT_NE(log().find("  backend: main                     rule 'Bank::report', line 15\n"),
+            std::string::npos)
+      << log();
 }
 
 TEST_F(CliPolicy, ManualPageAndCompletionsNameEveryCommand) {

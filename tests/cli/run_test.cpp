@@ -80,7 +80,7 @@ TEST_F(CliRunStatus, Is64ForAnInvalidCommandLine) {
       {{"run", "-k", "a", "-w", "3", uri(), "--", "true"}, "such as 250ms"},
       {{"run", "-k", "a", "-l", "1ms", uri(), "--", "true"}, "at least 10 ms"},
       {{"run", "-k", "a", "--on-lost", "cry", uri(), "--", "true"}, "expected term or report"},
-      {{"run", "-k", "a", "--at-least", "1m", uri(), "--", "true"}, "--lease 1m"},
+      {{"run", "-k", "a", "--hold-for", "1m", uri(), "--", "true"}, "--lease 1m"},
       {{"run", "-k", "a", "nobody://x", "--", "true"}, "nobody"},
       {{"run", "-k", "a", "--config", folder_.file("none"), "--", "true"}, "cannot read"},
   };
@@ -167,12 +167,14 @@ TEST_F(CliRun, PassesStandardInputOnByteForByte) {
 }
 
 TEST_F(CliRun, KeepsTheLockForTheGivenTimeAtLeast) {
-  EXPECT_EQ(run({"-k", "a", "--at-least", "20s"}, "exit 0"), 0);
-  const long long left = server().client()({"PTTL", "a"}).integer();
-  EXPECT_GT(left, 10'000);
-  EXPECT_LE(left, 30'000);
-  EXPECT_EQ(run({"-k", "a", "--wait", "0"}, "exit 0"), 75);
-  server().client()({"DEL", "a"});
+  for (const char* word : {"--hold-for", "--at-least"}) {
+    EXPECT_EQ(run({"-k", "a", word, "20s"}, "exit 0"), 0);
+    const long long left = server().client()({"PTTL", "a"}).integer();
+    EXPECT_GT(left, 10'000);
+    EXPECT_LE(left, 30'000);
+    EXPECT_EQ(run({"-k", "a", "--wait", "0"}, "exit 0"), 75);
+    server().client()({"DEL", "a"});
+  }
 }
 
 TEST_F(CliRun, LosesNoUpdateOfEightProcessesThatIncrementAFile) {

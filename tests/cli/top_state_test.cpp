@@ -196,6 +196,11 @@ TEST(TopControls, UnderstandKeysAndSequencesInPieces) {
   EXPECT_FALSE(controls.quits() || controls.paused() || controls.edits_filter());
   controls.type("pq", 10);
   EXPECT_TRUE(controls.quits() && controls.paused());
+  controls.type("\r", 10);
+  EXPECT_TRUE(controls.shows_details());
+  controls.type("\x1b[B\r", 10);
+  EXPECT_FALSE(controls.shows_details());
+  EXPECT_EQ(controls.first(), 1U) << "arrows choose the lock";
 }
 
 TEST(TopView, FillsAScreenOfAnySize) {
@@ -222,6 +227,31 @@ TEST(TopView, ANarrowColumnShowsTheHostAndTheProcess) {
   EXPECT_THAT(table_text(rows, 80), AllOf(HasSubstr(" web-3, process 7 "), Not(HasSubstr("Bank")),
                                           HasSubstr(" a-host-with-a-name")));
   EXPECT_THAT(table_text(rows, 200), HasSubstr(rows[0].holder));
+  rows[0].holder += " (bank), since 2026-11-27T12:15:00Z";
+  rows[1].holder = "on ip-10-0-12-34.eu-west-1.compute.internal, process 12345 (bank)";
+  EXPECT_THAT(table_text(rows, 80),
+              AllOf(HasSubstr(" web-3, process 7 "), HasSubstr(" ip-10-0-12+, process 12345")));
+}
+
+TEST(TopView, EnterShowsAllOfTheFirstRow) {
+  std::vector<LockRow> rows(2);
+  rows[1].key = std::string(100, 'k');
+  rows[1].type = "WRITE";
+  rows[1].holder =
+      "Bank::deposit (bank.cpp:12) on web-3, process 7 (bank), since 2026-11-27T12:15:00Z";
+  TopView view;
+  view.rows = rows;
+  view.first = 1;
+  view.shows_details = true;
+  const std::vector<std::string> lines = screen_lines(view, {80, 24});
+  ASSERT_THAT(lines, SizeIs(24));
+  std::string text;
+  for (const std::string& line : lines)
+    text += line.substr(line.starts_with("\x1b") ? 4 : 0, 80) + '\n';
+  EXPECT_THAT(text, AllOf(HasSubstr("key         " + std::string(68, 'k')),
+                          HasSubstr("            " + std::string(32, 'k')),
+                          HasSubstr("type        WRITE"), HasSubstr("holder      Bank::deposit"),
+                          HasSubstr("1-27T12:15:00Z"), HasSubstr("Enter back")));
 }
 
 TEST(TopView, ShowsWhatATerminalWouldObeyAsText) {

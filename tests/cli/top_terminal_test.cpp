@@ -65,6 +65,14 @@ TEST_F(CliTopTerminal, ShowsALockWithItsHolderAndItsWaitersAt80By24) {
   EXPECT_THAT(lines[5], StartsWith("order:"));
   EXPECT_THAT(lines[23], StartsWith("q quit"));
   for (const std::string& line : lines) EXPECT_LE(line.size(), 80U);
+  EXPECT_THAT(lines[4], HasSubstr(", process ")) << "not the method, with its end cut off";
+  terminal.press({"Enter"});
+  terminal.await_text("Enter back");
+  EXPECT_THAT(terminal.text(),
+              AllOf(HasSubstr("key         contended"), HasSubstr("(latchkey run "),
+                    HasSubstr(", since 20"), Not(HasSubstr("order:"))));
+  terminal.press({"Enter"});
+  terminal.await_text("order:");
 }
 
 TEST_F(CliTopTerminal, UsesAllOfAScreenOf200By60AndFollowsItsSize) {

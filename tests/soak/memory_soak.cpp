@@ -33,7 +33,7 @@ constexpr bool sanitized = false;
 /// Allocated bytes; 0 under a sanitizer, which has its own heap.
 std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 
-/// Waits until the holds that release_after keeps have ended. False if that takes 10 s.
+/// Waits until the holds that hold_for keeps have ended. False if that takes 10 s.
 bool empties(const Locks& locks) {
   for (int round = 0; round < 2'000 && !locks.list().empty(); ++round) {
     std::this_thread::sleep_for(5ms);

@@ -142,7 +142,8 @@ class Workload {
     Hold hold = lock.acquire(forever, size_.lease);
     statistics_.waited(lock.type(), std::chrono::steady_clock::now() - started);
     enter(key, lock.type(), hold.fencing_token().value_or(0));
-    const bool ours = random() % 8 == 0 ? hold.release_after(1ms) : hold.release();
+    if (random() % 8 == 0) hold.hold_for(1ms);
+    const bool ours = hold.release();
     if (!ours) ++statistics_.lost;
   }
 

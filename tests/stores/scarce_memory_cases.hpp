@@ -50,7 +50,7 @@ class ScarceMemoryCases {
     const Locks ours = connect_();
     Lock lock = ours.lock(key_of("beside", type), type);
     Lock busy = ours.lock(key_of("awaited", type), type);
-    Hold held = theirs_.lock(busy.key(), type).acquire(patience);
+    Hold held = theirs_.lock(std::string(busy.key()), type).acquire(patience);
     auto waiter = std::async(std::launch::async,
                              [&] { return busy.acquire(std::chrono::minutes(5)).release(); });
     each_allocation(lock, [&] { acquire_and_release(lock); });
@@ -64,7 +64,8 @@ class ScarceMemoryCases {
   void wait_in_vain(LockType type) {
     const Locks ours = connect_();
     Lock lock = ours.lock(key_of("busy", type), type);
-    Lock their = theirs_.lock(lock.key(), type == LockType::READ ? LockType::WRITE : type);
+    Lock their =
+        theirs_.lock(std::string(lock.key()), type == LockType::READ ? LockType::WRITE : type);
     std::optional<Hold> held;
     each_allocation(
         lock,
@@ -149,7 +150,7 @@ class ScarceMemoryCases {
       }).join();
       if (after) after();
       expect_works(lock);
-      expect_free(lock.key());
+      expect_free(std::string(lock.key()));
       if (::testing::Test::HasFailure()) return;
     }
     EXPECT_GT(nth, 5U);

@@ -160,7 +160,9 @@ inline constexpr std::array third_parties{
         "gmock/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
     ThirdParty{
         "gtest/", "the testing kit", {"include/latchkey/testing/", "src/testing/", "tests/"}},
-    ThirdParty{"spdlog/", "its adapter", {"src/adapters/spdlog", "tests/unit/adapters/"}},
+    ThirdParty{"spdlog/",
+               "its adapter, and who logs by it",
+               {"src/adapters/spdlog", "tests/unit/adapters/", "examples/payments.cpp"}},
     ThirdParty{"prometheus/",
                "its adapter, and whoever serves it",
                {"src/adapters/prometheus", "tests/unit/adapters/", "examples/bank/metrics.cpp"}},

@@ -14,6 +14,10 @@
 /// The same for a text and its place: `make` is a function that returns a PlacedText.
 #define LATCHKEY_DETAIL_PLACED(make, ...) [] { return ::latchkey::detail::make(__VA_ARGS__); }
 
+/// The key of LOCKED with what is written after it. Without a key an overload says so.
+#define LATCHKEY_DETAIL_PLACED_KEY(LATCHKEY_terms, ...) \
+  [] { return ::latchkey::detail::placed_key(__VA_ARGS__).with(LATCHKEY_terms); }
+
 /// The arguments of AROUND, their names, and the place.
 #define LATCHKEY_DETAIL_GIVEN(...)                                       \
   (::latchkey::detail::Given{::latchkey::detail::Addresses{__VA_ARGS__}, \
@@ -29,17 +33,17 @@
 // compiler shows these lines in its error.
 // clang-format off
 
-#define LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key)                                                       \
+#define LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key, LATCHKEY_terms)                                       \
   ::latchkey::detail::KeyAt{  /* inside a function: LOCKED(key) AROUND(arguments) { body } */      \
       ::latchkey::detail::Checked<  /* inside a function: LOCKED(key) AROUND(arguments) { body } */\
           ::latchkey::detail::is_key(LATCHKEY_key)>{},                                             \
-      LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)}
+      LATCHKEY_DETAIL_PLACED_KEY(LATCHKEY_terms, LATCHKEY_key)}
 
 /// LOCKED(key [, LockType [, wait [, lease]]]): see latchkey::Locked. In some lines, because GCC 16
 /// shows all lines of an expression that an error is about.
 #define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
   (  /* inside a function: LOCKED(key) AROUND(arguments) { body } */                               \
-  LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key)) *                                                          \
+  LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key, #__VA_ARGS__)) *                                            \
       ::latchkey::terms<::latchkey::detail::names_lock(#__VA_ARGS__)>(__VA_ARGS__)
 
 /// LOCKED_BY("money"): see latchkey::locked_by.

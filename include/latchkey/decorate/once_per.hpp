@@ -10,7 +10,6 @@
 #include <latchkey/aspect.hpp>
 #include <latchkey/aspect/decorated.hpp>
 #include <latchkey/decorate/macros.hpp>
-#include <latchkey/default_locks.hpp>
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/locked/body_kind.hpp>
 #include <latchkey/locked/checks.hpp>
@@ -18,6 +17,7 @@
 #include <latchkey/locked/key_text.hpp>
 #include <latchkey/locked/options.hpp>
 #include <latchkey/locked/outcomes.hpp>
+#include <latchkey/locked/site_policy.hpp>
 #include <latchkey/once_per.hpp>
 #include <latchkey/placed_text.hpp>
 #include <latchkey/site.hpp>
@@ -112,21 +112,19 @@ struct OnceKeyCheck {
   }
 };
 
-/// The Locks of a call. Throws NotConfigured.
-[[nodiscard]] inline const Locks& locks_of(const OnceTerms& terms) {
-  return terms.locks != nullptr ? *terms.locks : default_locks();
-}
-
-inline constexpr std::string_view once_kind = "LOCKED_ONCE_PER";
-
 template <class Text, class Call>
 struct OnceKeyOf;
 template <class Text, class Where, class... Arguments>
 struct OnceKeyOf<Text, Call<Where, Arguments...>>
     : LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...> {};
 
-template <class Key, const SiteNote* Inner>
-inline constexpr SiteNote once_note{once_kind, Key::key().key.text, Inner, nullptr};
+/// `Call` makes it one of the place.
+template <class Text, class Call>
+inline constinit OnceSite once_site{Text{}().terms};
+
+template <class Text, class Call, const SiteNote* Inner>
+inline constexpr SiteNote once_note{once_kind, OnceKeyOf<Text, Call>::key().key.text, Inner,
+                                    &once_site<Text, Call>};
 
 }  // namespace detail
 
@@ -153,10 +151,13 @@ struct [[nodiscard(
     using Result = decltype(proceed());
     if constexpr (detail::can_be_skipped<Result>()) {
       call.own_site().give_name(terms.name);
-      const OncePer job(detail::locks_of(terms), key<Where, Arguments...>(call), terms.period,
-                        terms.options);
+      using CallOfPlace = detail::Call<Where, Arguments...>;
+      const OncePer job(detail::locks_for(detail::once_site<Text, CallOfPlace>, terms.locks),
+                        key<Where, Arguments...>(call), terms.period, terms.options);
       // The body of a DECORATED takes any parameters.
-      auto result = job.run([&]() -> Result { return proceed(); });
+      const auto body = [&]() -> Result { return proceed(); };
+      const Origin origin{&call.own_site(), detail::OnceKeyOf<Text, CallOfPlace>::key().key.text};
+      auto result = job.run_for(origin, body);
       if constexpr (!std::is_void_v<Result>) {
         if (!result) return detail::skipped<Result>(detail::Entry::skipped_timeout);
         return *std::move(result.value);
@@ -174,7 +175,7 @@ struct [[nodiscard(
 
   template <class Call, class, const SiteNote* Inner>
   static constexpr const SiteNote* site_notes() noexcept {
-    return &detail::once_note<detail::OnceKeyOf<Text, Call>, Inner>;
+    return &detail::once_note<Text, Call, Inner>;
   }
 
  private:
@@ -228,5 +229,5 @@ OnceKeyAt(Checked<true>, Text) -> OnceKeyAt<Text>;
 #define LATCHKEY_LOCKED_ONCE_PER(LATCHKEY_key, ...)                            \
   (::latchkey::detail::OnceKeyAt{                                              \
       ::latchkey::detail::Checked<::latchkey::detail::is_key(LATCHKEY_key)>{}, \
-      LATCHKEY_DETAIL_PLACED(placed_key, LATCHKEY_key)}) *                     \
+      LATCHKEY_DETAIL_PLACED_KEY(#__VA_ARGS__, LATCHKEY_key)}) *               \
       ::latchkey::once_terms(__VA_ARGS__)

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <latchkey/key/interpreter.hpp>
@@ -112,6 +113,26 @@ class BoundKey {
 
   std::unique_ptr<const ParsedKey> key_;
   std::vector<detail::BoundPath> paths_;  // indexed by slot
+};
+
+/// The keys that a policy gives one lock: one, or several that are taken together. Immutable.
+class BoundKeys {
+ public:
+  /// `keys` is not empty.
+  explicit BoundKeys(std::vector<BoundKey> keys) noexcept : keys_(std::move(keys)) {}
+
+  /// More than one key, or one with [*].
+  [[nodiscard]] bool many() const noexcept { return keys_.size() > 1 || keys_.front().many(); }
+  /// As BoundKey::render, of the only key.
+  void render(KeyBuffer& out, std::span<const void* const> arguments) const {
+    keys_.front().render(out, arguments);
+  }
+  /// As BoundKey::render_many, of all keys.
+  [[nodiscard]] std::vector<std::string> render_many(std::span<const void* const> arguments) const;
+  void render_many(detail::RenderedKeys& keys, std::span<const void* const> arguments) const;
+
+ private:
+  std::vector<BoundKey> keys_;
 };
 
 /// Throws KeyError if the key does not fit: for a wrong argument or field, with the existing ones;

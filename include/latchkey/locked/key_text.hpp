@@ -71,6 +71,11 @@ template <std::size_t N>
 struct PlacedKeys {
   FixedString<N> joined;
   std::source_location place;
+  const char* terms = "";  ///< as in PlacedText
+
+  [[nodiscard]] consteval PlacedKeys with(const char* written) const {
+    return {joined, place, written};
+  }
 };
 
 /// Whether LOCKED can have this key: a literal or KEYS; anything else is a compile error. The macro

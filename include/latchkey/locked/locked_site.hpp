@@ -34,14 +34,15 @@ struct LockedSite : Site {
   template <class Names>
   constexpr LockedSite(const Names& names, const char* fixed_name, const SiteTypes& types,
                        const reflect::TypeInfo* const* infos, const LockedKey& known,
-                       const LockTraits& can) noexcept
+                       const LockTraits& can, const char* terms) noexcept
       : Site(names.place, fixed_name, names.c_str(), types, &note),
         render(known.render),
         render_all(known.render_all),
         key(known.key),
         note{can.by_policy ? lock_by_kind : lock_kind, known.key.text, nullptr, this},
         argument_infos(infos),
-        traits(can) {}
+        traits(can),
+        said(terms) {}
 
   void (*render)(KeyBuffer& out, const KeyData& key, const void* const* arguments);
   void (*render_all)(RenderedKeys& keys, const void* const* arguments);
@@ -49,6 +50,7 @@ struct LockedSite : Site {
   SiteNote note;  ///< without those of aspects inside the LOCKED
   const reflect::TypeInfo* const* argument_infos;
   LockTraits traits;
+  const char* said;            ///< type, wait and lease, as they are written after the key
   mutable PolicySlot slot{0};  ///< written when policies are loaded
 };
 
@@ -59,8 +61,8 @@ struct LockedSiteOf : LockedSite {
   template <class Names>
   constexpr LockedSiteOf(const Names& names, const char* fixed_name, const SiteTypes& types,
                          const reflect::TypeInfo* const* infos, const LockedKey& known,
-                         const LockTraits& can) noexcept
-      : LockedSite(names, fixed_name, types, infos, known, can) {
+                         const LockTraits& can, const char* terms) noexcept
+      : LockedSite(names, fixed_name, types, infos, known, can, terms) {
     if constexpr (NodeCount > 0) {
       for (std::size_t index = 0; index < NodeCount; ++index) nodes[index] = key.nodes[index];
       key.nodes = nodes;

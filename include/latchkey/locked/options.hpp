@@ -53,6 +53,7 @@ struct [[nodiscard]] LockOptions {
   using Type = typename Settings::template Type<setting>;
   using Timeout = Type<Setting::on_timeout>;
   using Unavailable = Type<Setting::on_unavailable>;
+  using Lost = Type<Setting::on_lost>;
   using When = Type<Setting::when>;
 
   detail::LockTerms terms{};

@@ -33,6 +33,20 @@ inline constexpr bool is_by_policy = false;
 template <class Text>
 inline constexpr bool is_by_policy<ByPolicy<Text>> = true;
 
+/// The name of a strategy that is written in code.
+template <class Strategy>
+inline constexpr const char* strategy_name = "";
+template <>
+inline constexpr const char* strategy_name<Skip> = "skip";
+template <class Value>
+inline constexpr const char* strategy_name<SkipWith<Value>> = "skip_with";
+template <class Function>
+inline constexpr const char* strategy_name<Fallback<Function>> = "fallback";
+template <>
+inline constexpr const char* strategy_name<RunUnlocked> = "run_unlocked_dangerously";
+template <>
+inline constexpr const char* strategy_name<Report> = "report";
+
 template <class Options, class Result, class Text, class Where>
 inline constexpr LockTraits lock_traits{
     .by_policy = is_by_policy<Text>,
@@ -40,7 +54,10 @@ inline constexpr LockTraits lock_traits{
     .never_throws = Options::never_throws,
     .says_timeout = !std::is_same_v<typename Options::Timeout, Raise>,
     .says_unavailable = !std::is_same_v<typename Options::Unavailable, Raise>,
-    .for_scope = is_for_scope<Where>};
+    .for_scope = is_for_scope<Where>,
+    .on_timeout = strategy_name<typename Options::Timeout>,
+    .on_unavailable = strategy_name<typename Options::Unavailable>,
+    .on_lost = Options::raises_loss ? "raise" : strategy_name<typename Options::Lost>};
 
 /// The part of Locked that does not depend on the place.
 template <class Settings>
@@ -105,7 +122,8 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
       site_types<Result, Arguments...>,
       type_infos<std::remove_cv_t<Arguments>...>,
       Key::key(),
-      lock_traits<Options, Result, Text, Where>};
+      lock_traits<Options, Result, Text, Where>,
+      Text{}().terms};
   template <class Result>
   static inline const bool registered = register_site(site<Result>);
 

@@ -24,9 +24,9 @@ namespace detail {
 struct SitePolicy {
   Policy over{};                ///< has precedence over the options in code
   Policy defaults{};            ///< for options that code does not set
-  const BoundKey* key{};        ///< null: LOCKED's own key
+  const BoundKeys* key{};       ///< null: LOCKED's own key
   const Locks* locks{};         ///< null: LOCKED's own Locks
-  std::string_view key_text{};  ///< the text of `key` in the file
+  std::string_view key_text{};  ///< the text of `key` in the file, separated by commas
 
   /// The policy replaces LOCKED's own key: by another key, or by running without the lock.
   [[nodiscard]] bool says_key() const noexcept { return key != nullptr || over.unlocked; }
@@ -51,6 +51,18 @@ const PolicyTable* publish_policies(const PolicyTable* table) noexcept;
 /// The kinds of SiteNote whose `facts` point to a LockedSite.
 inline constexpr std::string_view lock_kind = "LOCKED";
 inline constexpr std::string_view lock_by_kind = "LOCKED_BY";
+/// The kind of SiteNote whose `facts` point to an OnceSite.
+inline constexpr std::string_view once_kind = "LOCKED_ONCE_PER";
+
+/// What is known of one LOCKED_ONCE_PER before any call.
+struct OnceSite {
+  const char* said = "";       ///< as LockedSite::said
+  mutable PolicySlot slot{0};  ///< written when policies are loaded
+};
+
+/// The Locks of a call of LOCKED_ONCE_PER: those of its rule, else `said`, else the default ones.
+/// Throws NotConfigured.
+[[nodiscard]] const Locks& locks_for(const OnceSite& site, const Locks* said);
 
 /// What a LOCKED and its body can do.
 struct LockTraits {
@@ -60,6 +72,12 @@ struct LockTraits {
   bool says_timeout;      ///< set in code, and not to raise
   bool says_unavailable;  ///< set in code, and not to raise
   bool for_scope;         ///< HERE: there is no body
+  /// The strategies in code, "skip" for example; empty: none, or raise. They are known by their
+  /// types before any call.
+  const char* on_timeout = "";
+  const char* on_unavailable = "";
+  const char* on_lost = "";
+  bool once = false;  ///< LOCKED_ONCE_PER: a rule can name its backend and nothing else
 };
 
 }  // namespace detail

@@ -46,7 +46,7 @@ class HoldsLockMatcher {
 ///
 /// | value              | matches if                                                            |
 /// |--------------------|-----------------------------------------------------------------------|
-/// | Hold, Hold*        | it is for that key, with its prefix, and not lost; never if null      |
+/// | Hold, Hold*        | it is for that key and not lost; never if null                        |
 /// | Locks, ScopedLocks | any owner holds the key now, according to the backend, which does not |
 /// |                    | distinguish REENTRANT, FAIR and FENCED. Throws BackendRefused if the  |
 /// |                    | backend has no administration                                         |

@@ -17,7 +17,7 @@ namespace latchkey::inline v1::testing {
 
 /// One lock that was taken.
 struct Taken {
-  std::string key{};  ///< with its prefix
+  std::string key{};
   LockType type = LockType::REENTRANT;
 
   friend bool operator==(const Taken&, const Taken&) = default;

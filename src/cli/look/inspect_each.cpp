@@ -22,11 +22,8 @@ LockInfo inspect(const Locks& locks, const std::string& key) {
   }
 }
 
-std::vector<LockInfo> inspect_each(const Locks& locks, std::span<const std::string> names,
+std::vector<LockInfo> inspect_each(const Locks& locks, std::span<const std::string> keys,
                                    const std::function<void(std::string_view why)>& refused) {
-  std::vector<std::string> keys(names.begin(), names.end());
-  const std::size_t prefix = locks.options().prefix.size();
-  for (std::string& key : keys) key.erase(0, prefix);  // which inspect adds
   try {
     return locks.inspect_all(keys);
   } catch (const BackendRefused&) {  // at least one of them

@@ -38,6 +38,15 @@ std::string state_text(const LockInfo& info) {
   return info.locked ? fmt::format("locked, {}", type_text(info)) : std::string("not locked");
 }
 
+namespace {
+
+/// A holder checks at each third of its lease, and gives up at the latest at its end.
+std::string limit_text(const HolderInfo& holder) {
+  return holder.left ? ", at most " + duration_text(holder.left) + " from now" : std::string();
+}
+
+}  // namespace
+
 std::string lock_text(const LockInfo& info) {
   std::string text = fmt::format("{}: {}\n", detail::printable(info.key), state_text(info));
   for (const HolderInfo& holder : info.holders) {
@@ -45,7 +54,8 @@ std::string lock_text(const LockInfo& info) {
                         duration_text(holder.left));
     if (holder.count != 1) text += fmt::format(", {} times", holder.count);
     if (!holder.announced.empty()) text += fmt::format(": {}", detail::printable(holder.announced));
-    text += '\n';
+    text +=
+        fmt::format("\n    it would notice an unlock at its next check{}\n", limit_text(holder));
   }
   if (const auto waiting = waiters(info); waiting.value_or(0) > 0) {
     text += fmt::format("  {} waiting\n", *waiting);
@@ -57,16 +67,16 @@ std::string lock_text(const LockInfo& info) {
   return text;
 }
 
-// A holder checks at each third of its lease, and gives up at the latest at its end.
 std::string taken_text(const LockInfo& before, std::string_view owner) {
   std::string text;
   for (const HolderInfo& holder : before.holders) {
     if (!owner.empty() && holder.id != owner) continue;
     const std::string& who = holder.announced.empty() ? holder.id : holder.announced;
-    const std::string limit =
-        holder.left ? ", at most " + duration_text(holder.left) + " from now" : std::string();
-    text += fmt::format("{}: taken from {}, which works on until its next check{}\n",
-                        detail::printable(before.key), detail::printable(who), limit);
+    text += fmt::format(
+        "{}: taken from {}, which works on until its next check{}; then its hold is lost: a "
+        "program "
+        "gets a LockLost and the stop of its stop token, a command of latchkey run is ended\n",
+        detail::printable(before.key), detail::printable(who), limit_text(holder));
   }
   return text;
 }

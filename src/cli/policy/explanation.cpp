@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <variant>
 
@@ -27,6 +30,7 @@ struct Layer {
 };
 
 std::string text_of(const std::string& text) { return text; }
+std::string text_of(const detail::KeyTexts& keys) { return keys.shown(); }
 std::string text_of(std::uint32_t number) { return std::to_string(number); }
 std::string text_of(milliseconds length) {
   if (length % std::chrono::seconds(1) != milliseconds(0))
@@ -49,7 +53,7 @@ std::string text_of(Value value) {
 
 /// Adds a setting from the first layer that sets it.
 template <class T>
-void add_setting(Explanation& to, std::string_view setting, const std::vector<Layer>& layers,
+void add_setting(Explanation& to, std::string_view setting, std::span<const Layer> layers,
                  detail::Perhaps<T> PolicySettings::* member) {
   for (const Layer& layer : layers) {
     const detail::Perhaps<T>& said = layer.settings->*member;
@@ -57,6 +61,37 @@ void add_setting(Explanation& to, std::string_view setting, const std::vector<La
     to.settings.push_back({std::string(setting), text_of(said->value), layer.name, said->at.line});
     return;
   }
+}
+
+/// What is written between the commas of `said`, outside of parentheses and braces.
+std::vector<std::string> terms_of(std::string_view said) {
+  std::vector<std::string> terms;
+  int depth = 0;
+  for (std::size_t begin = 0, at = 0; at <= said.size(); ++at) {
+    const char letter = at < said.size() ? said[at] : ',';
+    if (std::string_view("({[").find(letter) != std::string_view::npos) ++depth;
+    if (std::string_view(")}]").find(letter) != std::string_view::npos) --depth;
+    if (letter != ',' || (depth > 0 && at < said.size())) continue;
+    const std::string_view term = said.substr(begin, at - begin);
+    const std::size_t first = term.find_first_not_of(' ');
+    if (first != std::string_view::npos) terms.emplace_back(term.substr(first));
+    begin = at + 1;
+  }
+  return terms;
+}
+
+/// What LOCKED says of a setting, as it is written; empty: nothing, or it is known only when the
+/// call is made.
+std::string in_code(std::string_view setting, const detail::LockPlace& place) {
+  if (place.traits.by_policy || place.traits.once) return {};
+  constexpr std::array<std::string_view, 3> positions{"type", "wait", "lease"};
+  const std::vector<std::string> terms = terms_of(place.said);
+  for (std::size_t each = 0; each < std::min(positions.size(), terms.size()); ++each) {
+    if (setting == positions[each]) return terms[each];
+  }
+  if (setting == "on_timeout") return place.traits.on_timeout;
+  if (setting == "on_unavailable") return place.traits.on_unavailable;
+  return setting == "on_lost" ? place.traits.on_lost : std::string();
 }
 
 std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockPlace& place,
@@ -76,13 +111,31 @@ std::vector<Layer> layers_of(const detail::PolicyFile& file, const detail::LockP
   return layers;
 }
 
+std::string macro_of(const detail::LockPlace& place) {
+  const char* const macro = place.traits.by_policy ? "LOCKED_BY"
+                            : place.traits.once    ? "LOCKED_ONCE_PER"
+                                                   : "LOCKED";
+  const std::string more = place.said.empty() ? std::string() : ", " + place.said;
+  return fmt::format("{}(\"{}\"{})", macro, place.text, more);
+}
+
+/// `layers`: the defaults are the last.
 Explanation explain(const std::vector<Layer>& layers, const detail::LockPlace& place) {
-  const char* const macro = place.traits.by_policy ? "LOCKED_BY" : "LOCKED";
-  Explanation explanation{place.where, fmt::format("{}(\"{}\")", macro, place.text), {}};
+  Explanation explanation{place.where, macro_of(place), {}};
+  const std::span all(layers);
   for (const detail::PolicySetting& setting : detail::policy_settings) {
     if (setting.name == "policy") continue;  // the layers show it
+    if (place.traits.once && setting.name != "backend") continue;
     const auto add = [&](const auto& member) {
-      add_setting(explanation, setting.name, layers, member.said);
+      const std::size_t before = explanation.settings.size();
+      add_setting(explanation, setting.name, all.first(all.size() - 1), member.said);
+      if (explanation.settings.size() > before) return;
+      const std::string code = in_code(setting.name, place);
+      if (!code.empty()) {
+        explanation.settings.push_back({std::string(setting.name), code, "the code", 0});
+      } else {
+        add_setting(explanation, setting.name, all.last(1), member.said);
+      }
     };
     std::visit(add, setting.member);
   }
@@ -106,15 +159,25 @@ std::vector<Explanation> explain_policies(const detail::PolicyFile& file,
   return explanations;
 }
 
+namespace {
+
+/// A member of LOCKED whose value is known only when the call is made.
+bool is_known_late(std::string_view setting) {
+  return setting == "hold_for" || setting == "permits" || setting == "on_unconfirmed_release";
+}
+
+}  // namespace
+
 std::string explanation_text(const Explanation& explanation) {
   std::string text = fmt::format("{}: {}\n", detail::printable(explanation.where),
                                  detail::printable(explanation.lock));
   for (const ExplainedSetting& setting : explanation.settings) {
     const std::string value = detail::printable(setting.name + ": " + setting.value);
-    const char* const limit =
-        setting.said_by == "defaults" ? ", unless the code says otherwise" : "";
-    text += fmt::format("  {:<32}  {}, line {}{}\n", value, detail::printable(setting.said_by),
-                        setting.line, limit);
+    const bool by_default = setting.said_by == "defaults" && is_known_late(setting.name);
+    const std::string line =
+        setting.line == 0 ? std::string() : fmt::format(", line {}", setting.line);
+    text += fmt::format("  {:<32}  {}{}{}\n", value, detail::printable(setting.said_by), line,
+                        by_default ? ", unless the code says otherwise" : "");
   }
   if (explanation.settings.empty()) text += "  the file says nothing of it\n";
   return text;

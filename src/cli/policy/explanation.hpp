@@ -14,20 +14,20 @@ namespace latchkey::inline v1::cli {
 struct ExplainedSetting {
   std::string name;
   std::string value;
-  std::string said_by;  ///< "rule 'Bank::*'", "policy 'money'", "defaults"
-  int line = 0;
+  std::string said_by;  ///< "rule 'Bank::*'", "policy 'money'", "defaults", "the code"
+  int line = 0;         ///< of the file; 0: the code
 };
 
 /// One LOCKED of one method.
 struct Explanation {
   std::string where;
-  std::string lock;                        ///< `LOCKED("account:{account.id}")`
-  std::vector<ExplainedSetting> settings;  ///< those that the file sets
+  std::string lock;  ///< `LOCKED("account:{account.id}", LockType::READ)`
+  std::vector<ExplainedSetting> settings;
 };
 
-/// Explains every LOCKED of the methods that `method` names, with the syntax of a rule. Settings
-/// that the file does not have come from the code or are latchkey's defaults; a setting in
-/// `defaults` applies only if the code does not set it.
+/// Explains every LOCKED of the methods that `method` names, with the syntax of a rule: the
+/// settings that the file decides, and those that the code decides, as they are written there. All
+/// others have latchkey's defaults. A `hold_for` in code is known only when the call is made.
 [[nodiscard]] std::vector<Explanation> explain_policies(
     const detail::PolicyFile& file, const std::vector<detail::LockPlace>& places,
     const std::string& method);

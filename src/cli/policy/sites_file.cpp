@@ -28,6 +28,11 @@ struct SitesFile::Reader {
     return file.names_.emplace_back(text.get<std::string>());
   }
 
+  /// Files of older versions do not have it.
+  [[nodiscard]] const char* strategy(const json& lock, const char* name) const {
+    return file.names_.emplace_back(lock.value(name, std::string())).c_str();
+  }
+
   [[nodiscard]] const reflect::TypeInfo* type(const json& place) const {
     return &file.types_.at(place.get<std::size_t>());
   }
@@ -104,12 +109,17 @@ struct SitesFile::Reader {
          .line = from.at("line").get<std::size_t>(),
          .result_type = from.at("result").get<std::string>(),
          .text = from.at(by_policy ? "policy" : "key").get<std::string>(),
+         .said = from.value("said", std::string()),
          .traits = {.by_policy = by_policy,
                     .can_be_skipped = from.at("can_be_skipped").get<bool>(),
                     .never_throws = from.at("never_throws").get<bool>(),
                     .says_timeout = from.at("says_timeout").get<bool>(),
                     .says_unavailable = from.at("says_unavailable").get<bool>(),
-                    .for_scope = from.at("for_scope").get<bool>()},
+                    .for_scope = from.at("for_scope").get<bool>(),
+                    .on_timeout = strategy(from, "on_timeout"),
+                    .on_unavailable = strategy(from, "on_unavailable"),
+                    .on_lost = strategy(from, "on_lost"),
+                    .once = from.value("once", false)},
          .arguments = std::move(arguments),
          .alone = from.at("alone").get<bool>()});
   }

@@ -14,6 +14,7 @@
 #include <latchkey/owner.hpp>
 
 #include "cli/silent_listener.hpp"
+#include "locks/space/announcement.hpp"
 
 namespace latchkey::inline v1::cli {
 
@@ -81,6 +82,8 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     Options connect_options;
     connect_options.watchdog = options.watchdog_period;
     connect_options.announce = true;
+    const std::string& program = options.command.front();
+    detail::name_program("latchkey run " + program.substr(program.rfind('/') + 1));
     // A server that is down may come up while the wait lasts.
     connect_options.startup = Startup::allow_down;
     if (options.quiet) connect_options.listener = silent_listener();

@@ -110,15 +110,16 @@ milliseconds mark(const OncePlan& once, Hold& hold, int status) {
   return once.mark;
 }
 
-/// Releases the lock; the server keeps it locked for the rest of --at-least, or that of an instant
+/// Releases the lock; the server keeps it locked for the rest of --hold-for, or that of an instant
 /// until nobody can begin it any more. False: it had been lost.
 bool release(const RunOptions& options, Hold& hold, std::chrono::steady_clock::time_point since,
              int status) {
   const auto held = std::chrono::steady_clock::now() - since;
-  auto rest = std::chrono::ceil<milliseconds>(options.at_least - held);
+  auto rest = std::chrono::ceil<milliseconds>(options.hold_for - held);
   try {
     if (options.once) rest = mark(*options.once, hold, status);
-    return hold.release_after(std::max(rest, milliseconds(0)));
+    if (rest > milliseconds(0)) hold.hold_for(rest);
+    return hold.release();
   } catch (const Error& error) {
     if (!options.quiet) print_message(error.what());
     return true;
@@ -137,7 +138,6 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
     lost = child.lost();
   } catch (const StartFailure& failure) {
     print_message(failure.sentence);
-    hold.release_quietly_after(milliseconds(0));
     return failure.exit_code;
   }
   // What no renewal has found, the release finds.

@@ -36,7 +36,7 @@ struct RunWords {
   std::string type = "reentrant";
   std::optional<std::uint32_t> permits{};
   std::string lease = "watchdog";
-  std::string at_least = "0s";
+  std::string hold_for = "0s";
 };
 
 RunOptions options_of(const RunWords& words, const std::vector<std::string>& extra,
@@ -54,11 +54,11 @@ RunOptions options_of(const RunWords& words, const std::vector<std::string>& ext
                      " a lock; expected one of the two");
   }
   options.lease = parse_lease(words.lease);
-  options.at_least = parse_duration("--at-least", words.at_least);
+  options.hold_for = parse_duration("--hold-for", words.hold_for);
   const milliseconds lease = options.lease.length(options.watchdog_period);
-  if (options.at_least > lease) {
-    throw UsageError("--at-least " + words.at_least +
-                     " is longer than the lease; expected --lease " + words.at_least + " or more");
+  if (options.hold_for > lease) {
+    throw UsageError("--hold-for " + words.hold_for +
+                     " is longer than the lease; expected --lease " + words.hold_for + " or more");
   }
   return options;
 }
@@ -87,8 +87,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
                   "How long the lock lasts; watchdog: renewed for as long as the command runs")
       ->type_name("TIME|watchdog")
       ->capture_default_str();
-  run->add_option("--at-least", words->at_least,
-                  "Keep the lock for this long even if the command ends earlier")
+  run->add_option("--hold-for,--at-least", words->hold_for,
+                  "Keep the lock for this long even if the command ends earlier; --at-least is the "
+                  "former name")
       ->type_name("TIME")
       ->capture_default_str();
   add_command_options(*run, words->shared);

@@ -31,7 +31,7 @@ struct RunOptions {
   Wait wait = forever;
   Lease lease = watchdog;
   std::chrono::milliseconds watchdog_period = std::chrono::seconds(30);
-  std::chrono::milliseconds at_least{};
+  std::chrono::milliseconds hold_for{};
   std::chrono::milliseconds kill_after = std::chrono::seconds(5);
   OnLost on_lost = OnLost::TERM;
   int conflict_exit_code = exit_code::busy;

@@ -116,6 +116,7 @@ class Top {
     view.error = state.error;
     view.order = controls_.order();
     view.edits_filter = controls_.edits_filter();
+    view.shows_details = controls_.shows_details();
     view.first = controls_.first();
     view.rows = state.rows;
     screen_.draw(screen_lines(view, screen_.size()));

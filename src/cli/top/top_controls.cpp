@@ -46,7 +46,9 @@ void TopControls::press(char key) {
   const auto sort_by = [this](SortKey column) { order_.key = column; };
   switch (key) {
     case 'q': quits_ = true; break;
-    case 'p': paused_ = !paused_; break;
+    case 'p': paused_ = !paused_; return;
+    case '\r':
+    case '\n': shows_details_ = !shows_details_; return;
     case '/': edits_filter_ = true; break;
     case 'r': order_.reverse = !order_.reverse; break;
     case 'c': sort_by(SortKey::CONTENTION); break;

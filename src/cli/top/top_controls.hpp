@@ -24,6 +24,8 @@ class TopControls {
   [[nodiscard]] bool quits() const noexcept { return quits_; }
   [[nodiscard]] bool paused() const noexcept { return paused_; }
   [[nodiscard]] bool edits_filter() const noexcept { return edits_filter_; }
+  /// Of the first row.
+  [[nodiscard]] bool shows_details() const noexcept { return shows_details_; }
   /// The first row shown.
   [[nodiscard]] std::size_t first() const noexcept { return first_; }
 
@@ -37,6 +39,7 @@ class TopControls {
   bool quits_ = false;
   bool paused_ = false;
   bool edits_filter_ = false;
+  bool shows_details_ = false;
   std::size_t first_ = 0;
   std::string sequence_;  ///< of an escape sequence that is not complete
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -18,7 +19,8 @@ constexpr std::size_t foot_lines = 1;
 /// TYPE, WAIT, CONT, HELD and LEFT with the spaces after them.
 constexpr std::size_t fixed_columns = 10 + 6 + 5 + 8 + 8;
 constexpr std::string_view keys_help =
-    "q quit  p pause  / filter  sort: c contention w waiters h held l left n name, r reverse";
+    "q quit  p pause  / filter  Enter details  sort: c w h l n, r reverse";
+constexpr std::string_view details_help = "Enter back  q quit  p pause  arrows: the next lock";
 
 /// The text in exactly `width` columns. Bytes that are not printable ASCII become `?`: a key may
 /// contain anything, also what a terminal would obey. A text that is too long ends in `+`.
@@ -56,19 +58,32 @@ std::string left_text(const LockRow& row) {
   return row.left ? short_duration(*row.left) : "-";
 }
 
-/// If a holder's announcement, "Bank::deposit (bank.cpp:12) on web-3, process 7", is too wide, the
-/// host and the process are shown without the method.
+std::string more_text(const LockRow& row) {
+  return row.holders > 1 ? fmt::format(" and {} more", row.holders - 1) : std::string();
+}
+
+/// If a holder's announcement, "Bank::deposit (bank.cpp:12) on web-3, process 7 (bank), since
+/// 2026-11-27T12:15:00Z", is too wide, the host and the process are shown alone; the end of a long
+/// host is left out.
 std::string holder_text(const LockRow& row, std::size_t width) {
-  const std::string more =
-      row.holders > 1 ? fmt::format(" and {} more", row.holders - 1) : std::string();
-  constexpr std::string_view before_host = "on ";
-  const std::size_t last = row.holder.rfind(" on ");
-  const std::size_t host = last == std::string::npos ? 0 : last + 1;
-  const bool fits = row.holder.size() + more.size() <= width;
-  if (fits || row.holder.compare(host, before_host.size(), before_host) != 0) {
+  const std::string more = more_text(row);
+  constexpr std::string_view before_host = "on ", before_process = ", process ";
+  const std::string_view all = row.holder;
+  const std::size_t last = all.rfind(" on ");
+  const std::size_t host = last == std::string_view::npos ? 0 : last + 1;
+  if (all.size() + more.size() <= width || !all.substr(host).starts_with(before_host)) {
     return row.holder + more;
   }
-  return row.holder.substr(host + before_host.size()) + more;
+  const std::string_view place = all.substr(host + before_host.size());
+  const std::size_t process = place.find(before_process);
+  if (process == std::string_view::npos) return std::string(place) + more;
+  const std::size_t end = std::min(
+      place.find_first_not_of("0123456789", process + before_process.size()), place.size());
+  const std::string tail = std::string(place.substr(process, end - process)) + more;
+  if (process + tail.size() <= width || width <= tail.size()) {
+    return std::string(place.substr(0, process)) + tail;
+  }
+  return std::string(place.substr(0, width - tail.size() - 1)) + '+' + tail;
 }
 
 struct Widths {
@@ -117,7 +132,33 @@ std::string order_line(const TopView& view) {
 
 std::string foot(const TopView& view) {
   if (view.edits_filter) return "filter: " + view.order.filter + "_";
-  return view.error.empty() ? std::string(keys_help) : view.error;
+  if (!view.error.empty()) return view.error;
+  return std::string(view.shows_details ? details_help : keys_help);
+}
+
+/// All that is known of the first row, in lines that wrap.
+std::vector<std::string> details(const LockRow& row, std::size_t columns) {
+  const std::pair<std::string_view, std::string> facts[] = {
+      {"key", row.key},
+      {"type", row.type.empty() ? "-" : row.type},
+      {"waiters", std::to_string(row.waiters)},
+      {"contention", fmt::format("{}% of the last samples", row.contention)},
+      {"held", held_text(row)},
+      {"lease left", left_text(row)},
+      {"holder", (row.holder.empty() ? "-" : row.holder) + more_text(row)}};
+  constexpr std::size_t name_columns = 12;
+  const std::size_t width = columns > name_columns + 10 ? columns - name_columns : 10;
+  std::vector<std::string> lines;
+  for (const auto& [name, text] : facts) {
+    std::string_view rest = text;
+    std::string head(name);
+    do {
+      lines.push_back(cell(cell(head, name_columns) + cell(rest.substr(0, width), width), columns));
+      rest.remove_prefix(std::min(width, rest.size()));
+      head.clear();
+    } while (!rest.empty());
+  }
+  return lines;
 }
 
 }  // namespace
@@ -134,9 +175,16 @@ std::vector<std::string> screen_lines(const TopView& view, Size size) {
   add(summary(view));
   add(order_line(view));
   lines.push_back("\x1b[7m" + column_heads(size.columns) + "\x1b[0m");
-  const std::size_t end = std::min(view.rows.size(), view.first + rows_on_screen(size));
-  for (std::size_t index = view.first; index < end; ++index) {
-    lines.push_back(row_line(view.rows[index], size.columns));
+  const std::size_t rows = rows_on_screen(size);
+  const std::size_t end = std::min(view.rows.size(), view.first + rows);
+  if (view.shows_details && view.first < end) {
+    for (std::string& line : details(view.rows[view.first], size.columns)) {
+      if (lines.size() < head_lines + rows) lines.push_back(std::move(line));
+    }
+  } else {
+    for (std::size_t index = view.first; index < end; ++index) {
+      lines.push_back(row_line(view.rows[index], size.columns));
+    }
   }
   while (lines.size() + foot_lines < size.lines) lines.emplace_back(size.columns, ' ');
   add(foot(view));

@@ -30,7 +30,8 @@ struct TopView {
   std::string error{};  ///< of the last sample; empty: none
   RowOrder order{};
   bool edits_filter = false;
-  std::size_t first = 0;  ///< the first row shown
+  bool shows_details = false;  ///< of the first row, instead of the table
+  std::size_t first = 0;       ///< the first row shown
   std::span<const LockRow> rows{};
 };
 

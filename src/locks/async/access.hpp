@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -39,6 +40,11 @@ class LockAccess {
   [[nodiscard]] static const std::shared_ptr<const LockSet>& several(const Lock& lock) noexcept {
     return lock.several_;
   }
+  /// The key with its prefix.
+  [[nodiscard]] static const std::string& full_key(const Lock& lock) noexcept { return lock.key_; }
+  [[nodiscard]] static const std::string& full_key(const CountDownLatch& latch) noexcept {
+    return latch.key_;
+  }
   /// The owner that the lock was made with; empty: none.
   [[nodiscard]] static std::optional<Owner> owner(const Lock& lock) noexcept { return lock.owner_; }
 };
@@ -51,6 +57,11 @@ class HoldAccess {
 
   [[nodiscard]] static const Held& held(const Hold& hold) noexcept { return hold.held_; }
   [[nodiscard]] static HoldTerms terms(const Hold& hold) noexcept { return hold.terms_; }
+  /// Releases as the destructor does; the key stays locked for `linger` longer.
+  static void release_quietly(Hold& hold, std::chrono::milliseconds linger) noexcept {
+    hold.release_quietly_after(linger);
+  }
+
   /// Of the first key; null: no Locks and no Lock of it is left, or the hold is empty.
   [[nodiscard]] static std::shared_ptr<SpaceRef> space(const Hold& hold) noexcept {
     if (hold.is_empty()) return nullptr;

@@ -44,7 +44,7 @@ void DetachedRelease::report() noexcept {
   try {
     throw_answer(space(), call(), call().key);
   } catch (const LockError& error) {
-    reporter.error(Event::Kind::unlock_error, error.key(), call().type, error.what());
+    reporter.unlock_failed(error);
   } catch (const std::bad_alloc&) {
     reporter.count_unreported(1);
   }

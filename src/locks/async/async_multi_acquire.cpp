@@ -104,8 +104,9 @@ std::optional<Hold> AsyncMultiAcquire::take() {
   if (answer == Answer::busy) return std::nullopt;
   if (answer != Answer::granted) fail();
   steps_.unpin_all();
-  MultiHold::Owned together =
-      MultiHold::make(parts_.size(), [&](std::size_t member) { return set_->key_of(member); });
+  MultiHold::Owned together = MultiHold::make(parts_.size(), [&](std::size_t member) {
+    return parts_[member].space->without_prefix(set_->key_of(member));
+  });
   HoldTerms terms{
       .type = LockType::REENTRANT, .watchdog = attempt_.lease.is_watchdog(), .detached = true};
   for (std::size_t member = parts_.size(); member-- > 0;) {

@@ -84,6 +84,8 @@ struct Call : AcquireTerms {
 
   // The request.
   bool wants_holder_name = false;  ///< a timeout shall name the holder
+  /// Its caller asks what a holder elsewhere announces, and reports the timeout with it.
+  bool reports_timeout = false;
   /// One attempt of a batch of keys: the call gets a claim, and the batch sends one request for all
   /// of its claims.
   bool bundled = false;
@@ -109,8 +111,10 @@ struct Call : AcquireTerms {
   bool holder_is_local = false;  ///< busy: `holder` is of this process
   LazyString reason;             ///< unavailable, refused: why
   LazyString key;                ///< unavailable, refused, lost, not_owner: of what
-  Clock::duration held{};        ///< lost: since the grant
-  std::uint64_t ticket = 0;      ///< its place in the key's queue
+  /// release: the listener has an event of the hold that says that it is unconfirmed.
+  bool failure_reported = false;
+  Clock::duration held{};    ///< lost: since the grant
+  std::uint64_t ticket = 0;  ///< its place in the key's queue
   /// The caller's thread brings a tick by then.
   Clock::time_point wake_at = Clock::never();
 
@@ -135,6 +139,12 @@ struct Call : AcquireTerms {
   }
 
   [[nodiscard]] bool makes_one_attempt() const noexcept { return !forever && until <= asked; }
+
+  /// The caller reports that it was busy.
+  [[nodiscard]] bool leaves_report() const noexcept {
+    return reports_timeout && answer == Answer::busy && !makes_one_attempt() && !holder_is_local &&
+           !holder.empty();
+  }
 
   /// It waits for other calls of this process and not for a reply: its thread need not drive the
   /// backend, and is woken when that changes.

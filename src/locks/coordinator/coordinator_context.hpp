@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -32,8 +33,12 @@ struct CoordinatorSettings {
   /// Whom events are made for.
   enum class Events : std::uint8_t { nobody, losses, everything } events = Events::nobody;
   std::array<std::uint64_t, 2> space{};
+  /// So many bytes of each key are Options::prefix, which events leave out.
+  std::size_t prefix_size = 0;
   /// What holders say of their process (Options::announce); empty: nothing.
   std::string announcement{};
+  /// Tells holders since when they hold; null: they do not say it. Nothing is decided by it.
+  const Clock* announced_time = nullptr;
   /// Ids are numbered in steps of this: the shards share one space of ids without meeting.
   std::uint64_t id_step = 1;
 };

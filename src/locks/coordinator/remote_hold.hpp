@@ -36,7 +36,7 @@ inline constexpr std::chrono::seconds longest_repeat_pause{8};
 /// | claim     | a waiting call requests it, perhaps many times         | held, releasing, erased |
 /// | held      | granted; `local_holds()` share it; it may be `lost`    | retained, releasing     |
 /// | retained  | no local hold; kept until `retain_until` (hold_for, or | releasing               |
-/// |-----------|--------------------------------------------------------|-------------------------|
+/// |           | its thread has ended)                                  |                         |
 /// | releasing | the release was sent, and is repeated until confirmed  | erased                  |
 ///
 /// Any thread may read `deadline`, `lost` and `inherited`; all else belongs to the coordinator of
@@ -59,6 +59,16 @@ class RemoteHold {
     gone,      ///< none: the backend said so
     released,  ///< none: it confirmed the release
   };
+
+  /// Whether the backend ends a retained hold by itself at `retain_until`.
+  ///
+  /// | state     | meaning                                             | next states     |
+  /// |-----------|-----------------------------------------------------|-----------------|
+  /// | unset     | the backend keeps the hold until its lease ends     | requested       |
+  /// | requested | the `expire` was sent; without a reply it may have  | confirmed       |
+  /// |           | run or not                                          |                 |
+  /// | confirmed | the backend ends the hold then                      | (stays)         |
+  enum class Expiry : std::uint8_t { unset, requested, confirmed };
 
   /// How far the change of a WRITE into a READ has come.
   ///
@@ -95,7 +105,7 @@ class RemoteHold {
   /// Held by an acquire of several keys that waits for others: the listener does not know of it.
   bool unreported = false;
   bool stop_pending = false;  ///< lost, but there was no memory to request the stop
-  bool end_reported = false;  ///< the listener knows that the release is unconfirmed
+  bool end_reported = false;  ///< the listener knows of its release, or that it is unconfirmed
   Owner owner = Owner::nobody();
   Origin origin{};  ///< of the call that was granted first
 
@@ -161,7 +171,7 @@ class RemoteHold {
   std::chrono::milliseconds last_repeat_pause{};
   bool release_again = false;  ///< the release may have overtaken an acquire: send another
   Clock::time_point retain_until = Clock::never();
-  bool expires_at_backend = false;  ///< retained: the backend ends it at `retain_until`
+  Expiry expiry = Expiry::unset;
 
   std::string note{};           ///< what all requests say of the holder; empty: nothing
   Subscription subscription{};  ///< FAIR: each claim has a channel of its own
@@ -214,6 +224,11 @@ class RemoteHold {
            presence == Presence::possible && downgrade == Downgrade::none && subscription.ended() &&
            renewals.empty() && downgrade_waiter == nullptr && keep_until == Clock::time_point{};
   }
+  /// It was retained, and the backend has ended it by `now` although it may not have had the
+  /// release.
+  [[nodiscard]] bool has_expired(Clock::time_point now) const noexcept {
+    return retain_until != Clock::never() && (expiry == Expiry::confirmed || is_lost(now));
+  }
   /// A claim that is given up must be released, for an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
     if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
@@ -265,8 +280,8 @@ inline void RemoteHold::reset() noexcept {
   attempts = Attempts::none;
   presence = Presence::possible;
   downgrade = Downgrade::none;
-  unreported = stop_pending = end_reported = retry_requested = release_again = expires_at_backend =
-      false;
+  expiry = Expiry::unset;
+  unreported = stop_pending = end_reported = retry_requested = release_again = false;
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;

@@ -24,7 +24,7 @@ template <class H>
 concept HoldInterface = requires(H& held, const H& same, std::string_view text,
                                  std::chrono::milliseconds time, const ErrorContext* context) {
   { same.key() } noexcept -> std::same_as<std::string_view>;
-  { same.covers(text, text) } noexcept -> std::same_as<bool>;
+  { same.covers(text) } noexcept -> std::same_as<bool>;
   { same.id() } -> std::same_as<std::string>;
   { same.remaining() } noexcept -> std::same_as<std::chrono::milliseconds>;
   { same.fencing_token() } noexcept -> std::same_as<std::optional<std::uint64_t>>;
@@ -32,6 +32,7 @@ concept HoldInterface = requires(H& held, const H& same, std::string_view text,
   { same.lost() } noexcept -> std::same_as<bool>;
   { held.stop_token() } -> std::same_as<std::stop_token>;
   { held.extend(time) } -> std::same_as<bool>;
+  { held.hold_for(time) } noexcept -> std::same_as<void>;
   { held.release(time, context) } -> std::same_as<bool>;
   { held.release_quietly(time) } noexcept -> std::same_as<void>;
 };

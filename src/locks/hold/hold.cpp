@@ -39,7 +39,7 @@ std::string_view Hold::key() const noexcept {
 
 bool Hold::covers(std::string_view key) const noexcept {
   if (is_empty()) return false;
-  return with_held(held_, terms_, [&](const auto& held) { return held.covers({}, key); });
+  return with_held(held_, terms_, [&](const auto& held) { return held.covers(key); });
 }
 
 std::string Hold::id() const {
@@ -87,6 +87,11 @@ bool Hold::extend(std::chrono::milliseconds lease) {
   return with_held(held_, terms_, [&](auto& held) { return held.extend(checked.length(lease)); });
 }
 
+void Hold::hold_for(std::chrono::milliseconds time) noexcept {
+  if (is_empty()) return;
+  with_held(held_, terms_, [&](auto& held) { held.hold_for(time); });
+}
+
 std::chrono::milliseconds Hold::end_scope() noexcept {
   detail::ScopeHold& scope = *std::exchange(scope_, nullptr);
   const std::chrono::milliseconds linger = scope.linger();
@@ -94,9 +99,7 @@ std::chrono::milliseconds Hold::end_scope() noexcept {
   return linger;
 }
 
-bool Hold::release() { return release_after(std::chrono::milliseconds(0)); }
-
-bool Hold::release_after(std::chrono::milliseconds linger) { return give_back(linger, nullptr); }
+bool Hold::release() { return give_back(std::chrono::milliseconds(0), nullptr); }
 
 bool Hold::give_back(std::chrono::milliseconds linger, const detail::ErrorContext* context) {
   if (scope_ != nullptr) linger = std::max(linger, end_scope());

@@ -17,11 +17,11 @@ namespace latchkey::inline v1::detail {
 /// The extend or the release of one of the holds.
 struct MultiHold::Part {
   explicit Part(const SingleHold& its)
-      : hold(its), space(its.remote().space), key(its.key()), call(*space) {}
+      : hold(its), space(its.remote().space), key(its.remote().home->key.view()), call(*space) {}
 
   SingleHold hold;
   LockSpace* space;
-  std::string key;  ///< for an error, which is thrown when the hold is gone
+  std::string key;  ///< with its prefix, for an error, which is thrown when the hold is gone
   BlockingCall call;
 
   [[nodiscard]] bool failed() const noexcept {
@@ -35,9 +35,10 @@ struct MultiHold::Part {
     try {
       fail();
     } catch (const LockError& error) {
-      space->reporter().error(Event::Kind::unlock_error, key, type, error.what());
+      space->reporter().unlock_failed(error);
     } catch (const std::bad_alloc&) {
-      space->reporter().error(Event::Kind::unlock_error, key, type, "out of memory");
+      space->reporter().error(Event::Kind::unlock_error, space->without_prefix(key), type,
+                              "out of memory");
     }
   }
 
@@ -64,9 +65,12 @@ void MultiHold::reset() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   stop_ = std::stop_source(std::nostopstate);
 }
 
-bool MultiHold::covers(std::string_view prefix, std::string_view key) const noexcept {
-  return std::ranges::any_of(holds_,
-                             [&](const SingleHold& hold) { return hold.covers(prefix, key); });
+bool MultiHold::covers(std::string_view key) const noexcept {
+  return std::ranges::any_of(holds_, [&](const SingleHold& hold) { return hold.covers(key); });
+}
+
+void MultiHold::hold_for(std::chrono::milliseconds time) noexcept {
+  for (SingleHold& hold : holds_) hold.hold_for(time);
 }
 
 std::string MultiHold::id() const {
@@ -166,7 +170,8 @@ bool MultiHold::release(std::chrono::milliseconds linger, const ErrorContext* co
   const auto lost =
       std::ranges::find(parts, Answer::lost, [](const Part& part) { return part.call.answer(); });
   Part& part = lost != parts.end() ? *lost : parts.front();
-  part.call.fail(Answer::lost, name_, part.call.call().asked, context);
+  const std::string key = part.space->options().prefix + name_;
+  part.call.fail(Answer::lost, key, part.call.call().asked, context);
 }
 
 void MultiHold::release_quietly(std::chrono::milliseconds linger) noexcept {

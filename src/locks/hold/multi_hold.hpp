@@ -50,7 +50,7 @@ class MultiHold {
 
   [[nodiscard]] std::string_view key() const noexcept { return name_; }
   [[nodiscard]] std::span<SingleHold> members() noexcept { return holds_; }
-  [[nodiscard]] bool covers(std::string_view prefix, std::string_view key) const noexcept;
+  [[nodiscard]] bool covers(std::string_view key) const noexcept;
   /// The ids of all, separated by commas.
   [[nodiscard]] std::string id() const;
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
@@ -62,6 +62,7 @@ class MultiHold {
 
   /// Extends all at the same time. Throws about the first whose answer is missing.
   bool extend(std::chrono::milliseconds lease);
+  void hold_for(std::chrono::milliseconds time) noexcept;
   /// Releases all at the same time. `context` as for throw_answer.
   bool release(std::chrono::milliseconds linger, const ErrorContext* context);
   void release_quietly(std::chrono::milliseconds linger) noexcept;

@@ -57,12 +57,11 @@ struct ScopeHolds::AtThreadEnd {
 void ScopeHold::reset() noexcept {
   home = nullptr;
   held = Held();
-  prefix.clear();
   clock = nullptr;
 }
 
 bool ScopeHold::covers(std::string_view key) const noexcept {
-  return with_held(held, terms, [&](const auto& one) { return one.covers(prefix, key); });
+  return with_held(held, terms, [&](const auto& one) { return one.covers(key); });
 }
 
 bool ScopeHold::lost() const noexcept {
@@ -75,14 +74,12 @@ std::chrono::milliseconds ScopeHold::linger() const noexcept {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(held_until - clock->now()));
 }
 
-Hold ScopeHolds::enter(Hold hold, std::string_view prefix, Clock* clock,
-                       Clock::time_point held_until) {
+Hold ScopeHolds::enter(Hold hold, Clock* clock, Clock::time_point held_until) {
   ScopeHold& scope = ThreadCache<ScopeHold>::take();
   // From here on the hold ends the scope.
   hold.scope_ = &scope;
   scope.held = hold.held_;
   scope.terms = hold.terms_;
-  scope.prefix = prefix;
   scope.clock = clock;
   scope.held_until = held_until;
   scope.exceptions = std::uncaught_exceptions();

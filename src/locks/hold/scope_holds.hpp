@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include <latchkey/clock.hpp>
@@ -23,7 +22,6 @@ struct ScopeHold {
   ScopeHolds* home = nullptr;  ///< that lists it; null: its thread was about to end
   Held held{};
   HoldTerms terms{};
-  std::string prefix{};  ///< of its Locks
   Clock* clock = nullptr;
   Clock::time_point held_until{};  ///< LOCKED's hold_for, if `clock` is not null
   int exceptions = 0;              ///< uncaught ones when the scope began
@@ -45,7 +43,7 @@ class ScopeHolds {
 
   /// Adds `hold`, which belongs to no scope yet, to the scopes of the calling thread. With a clock,
   /// its key stays locked until `held_until` at least. Throws std::bad_alloc.
-  static Hold enter(Hold hold, std::string_view prefix, Clock* clock, Clock::time_point held_until);
+  static Hold enter(Hold hold, Clock* clock, Clock::time_point held_until);
   /// Ends `scope`, on any thread, before its Hold is released.
   static void leave(ScopeHold& scope) noexcept;
 

@@ -9,11 +9,8 @@
 
 namespace latchkey::inline v1::detail {
 
-std::string_view SingleHold::key() const noexcept { return remote_->home->key.view(); }
-
-bool SingleHold::covers(std::string_view prefix, std::string_view key) const noexcept {
-  const std::string_view whole = this->key();
-  return whole.starts_with(prefix) && whole.substr(prefix.size()) == key;
+std::string_view SingleHold::key() const noexcept {
+  return remote_->space->without_prefix(remote_->home->key.view());
 }
 
 std::chrono::milliseconds SingleHold::remaining() const noexcept {
@@ -46,6 +43,10 @@ std::stop_token SingleHold::stop_token() const {
 
 bool SingleHold::extend(std::chrono::milliseconds lease) {
   return !inherited() && remote_->space->extend(*remote_, terms_.type, lease);
+}
+
+void SingleHold::hold_for(std::chrono::milliseconds time) noexcept {
+  if (!inherited()) remote_->space->hold_for(*remote_, time);
 }
 
 bool SingleHold::release(std::chrono::milliseconds linger, const ErrorContext* context) {

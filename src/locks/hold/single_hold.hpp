@@ -26,8 +26,7 @@ class SingleHold {
   SingleHold(RemoteHold& remote, HoldTerms terms) noexcept : remote_(&remote), terms_(terms) {}
 
   [[nodiscard]] std::string_view key() const noexcept;
-  /// Whether it holds the key `prefix` + `key`.
-  [[nodiscard]] bool covers(std::string_view prefix, std::string_view key) const noexcept;
+  [[nodiscard]] bool covers(std::string_view key) const noexcept { return this->key() == key; }
   [[nodiscard]] std::string id() const { return remote_->id.text(); }
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
@@ -36,6 +35,7 @@ class SingleHold {
   [[nodiscard]] std::stop_token stop_token() const;
 
   bool extend(std::chrono::milliseconds lease);
+  void hold_for(std::chrono::milliseconds time) noexcept;
   /// `context` as for throw_answer.
   bool release(std::chrono::milliseconds linger, const ErrorContext* context);
   void release_quietly(std::chrono::milliseconds linger) noexcept;

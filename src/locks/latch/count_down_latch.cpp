@@ -45,6 +45,10 @@ CountDownLatch Locks::count_down_latch(std::string key) const {
 CountDownLatch::CountDownLatch(std::shared_ptr<detail::SpaceRef> space, std::string key)
     : space_(std::move(space)), key_(std::move(key)) {}
 
+std::string_view CountDownLatch::key() const noexcept {
+  return space_->space().without_prefix(key_);
+}
+
 bool CountDownLatch::try_set_count(std::uint32_t count) const {
   return run(space_->space(), key_, LatchAction::set, count) != 0;
 }

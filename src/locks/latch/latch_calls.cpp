@@ -41,7 +41,7 @@ void publish_latch_event(LockSpace& space, Kind kind, std::string_view key, std:
   try {
     Event event;
     event.kind = kind;
-    event.key = key;
+    event.key = space.without_prefix(key);
     event.count = count;
     event.waited = waited;
     event.text = text;
@@ -117,7 +117,9 @@ void publish_failed_latch_wait(LockSpace& space, std::string_view key, std::stri
 }
 
 LockSite site_of_latch(const LockSpace& space, std::string_view key) {
-  return {.key = std::string(key), .backend = space.describe(), .latch = true};
+  LockSite site = space.site_of(key, LockType::REENTRANT);
+  site.latch = true;
+  return site;
 }
 
 }  // namespace latchkey::inline v1::detail

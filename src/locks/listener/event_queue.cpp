@@ -59,13 +59,14 @@ void EventQueue::drop(const Event& event) noexcept {
   };
   auto found = std::ranges::find_if(missed_, same);
   try {
-    if (found == missed_.end()) found = missed_.insert(found, {event.kind, event.origin, 0, 0, 0});
+    if (found == missed_.end()) found = missed_.insert(found, {event.kind, event.origin});
   } catch (const std::bad_alloc&) {
     return;
   }
   ++found->count;
   if (event.kind == Event::Kind::granted && event.count == 1) ++found->new_holds;
   if (event.contended) ++found->contended;
+  found->permits += event.permits;
 }
 
 void EventQueue::note_dropped() noexcept {

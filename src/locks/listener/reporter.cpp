@@ -41,6 +41,10 @@ void Reporter::post(std::stop_source&& stop) noexcept {
   if (!notifier_.post(std::move(stop))) due_times_.wake();
 }
 
+void Reporter::unlock_failed(const LockError& why) noexcept {
+  if (!why.site_.has_event) error(Event::Kind::unlock_error, why.key(), why.type(), why.what());
+}
+
 void Reporter::error(Event::Kind kind, std::string_view key, LockType type,
                      std::string_view text) noexcept {
   try {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <latchkey/backend.hpp>
+#include <latchkey/error.hpp>
 #include <latchkey/listener.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/options.hpp>
@@ -40,7 +41,10 @@ class Reporter {
   void post(std::stop_source&& stop) noexcept;
   /// There was no memory for so many events: the listener gets their number.
   void count_unreported(std::size_t events) noexcept { notifier_.drop(events); }
-  /// Without a listener, the first unlock that failed is told on std::clog.
+  /// An unlock or a destructor failed. Nothing if an event of the hold has told so. Without a
+  /// listener the first failure is told on std::clog.
+  void unlock_failed(const LockError& why) noexcept;
+  /// The same, if there is no LockError.
   void error(Event::Kind kind, std::string_view key, LockType type, std::string_view text) noexcept;
   /// A warning or a finding about lock order goes to std::clog if there is no listener.
   void publish(const Event& event) noexcept;

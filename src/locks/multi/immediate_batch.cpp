@@ -22,8 +22,8 @@ MultiHold::Owned ImmediateBatch::acquire(LockSpace& space, std::span<const std::
   const std::span<Item> items = batch.items();
   space.timer().require_running(items.front().key, terms.type);
   // First, because the keys may be granted afterwards.
-  MultiHold::Owned all =
-      MultiHold::make(items.size(), [&](std::size_t index) { return items[index].key; });
+  MultiHold::Owned all = MultiHold::make(
+      items.size(), [&](std::size_t index) { return space.without_prefix(items[index].key); });
   if (!batch.take()) return nullptr;
   for (const Item& item : items) {
     order_after_grant(item.key, terms.type);

@@ -10,6 +10,7 @@
 #include <latchkey/error.hpp>
 
 #include "locks/hold/key_names.hpp"
+#include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -68,7 +69,9 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
 
 std::string LockSet::name() const {
   std::string text;
-  append_keys(text, members_.size(), [&](std::size_t index) { return key_of(index); });
+  append_keys(text, members_.size(), [&](std::size_t index) {
+    return members_[index].space->space().without_prefix(key_of(index));
+  });
   return text;
 }
 

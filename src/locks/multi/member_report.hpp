@@ -21,17 +21,20 @@ void report_member(LockSpace& space, const LockMember& lock, Owner owner, const 
                    const Call* last) noexcept;
 
 /// Reports the outcome of `steps`, which are done. A key that is granted was one attempt, however
-/// many calls were made for it. An acquire that failed ends the attempts at the key that was in the
-/// way and at each key that it has waited for; the others were never the user's.
+/// many calls were made for it. An acquire that failed says why about the key that was in the way;
+/// the attempts at the other keys that it has waited for are cancelled, so that one call is one
+/// failure. The rest were never the user's.
 template <class Parts, class Steps>
 void report_outcome(Parts& parts, const Steps& steps, const Attempt& attempt) noexcept {
   const Answer answer = steps.plan().answer();
   const bool granted = answer == Answer::granted;
   for (std::size_t member = 0; member < parts.size(); ++member) {
     auto& part = parts[member];
-    if (!granted && member != steps.plan().member() && !part.report.attempt) continue;
-    report_member(*part.space, *part.lock, part.owner, attempt, part.report, answer,
-                  granted ? steps.hold(member) : nullptr, part.call ? &part.call->call() : nullptr);
+    const bool is_other = !granted && member != steps.plan().member();
+    if (is_other && !part.report.attempt) continue;
+    report_member(*part.space, *part.lock, part.owner, attempt, part.report,
+                  is_other ? Answer::cancelled : answer, granted ? steps.hold(member) : nullptr,
+                  part.call ? &part.call->call() : nullptr);
   }
 }
 

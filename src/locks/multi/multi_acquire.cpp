@@ -171,9 +171,10 @@ void MultiAcquire::finish_release(Part& part) noexcept {
   try {
     if (!done) part.release->fail(answer, lock.key, asked_);
   } catch (const LockError& error) {
-    reporter.error(Event::Kind::unlock_error, lock.key, lock.type, error.what());
+    reporter.unlock_failed(error);
   } catch (const std::bad_alloc&) {
-    reporter.error(Event::Kind::unlock_error, lock.key, lock.type, "out of memory");
+    reporter.error(Event::Kind::unlock_error, part.space->without_prefix(lock.key), lock.type,
+                   "out of memory");
   }
   part.release.reset();
 }
@@ -185,8 +186,9 @@ void MultiAcquire::fail() {
 }
 
 Hold MultiAcquire::take() {
-  MultiHold::Owned together =
-      MultiHold::make(parts_.size(), [&](std::size_t member) { return set_.key_of(member); });
+  MultiHold::Owned together = MultiHold::make(parts_.size(), [&](std::size_t member) {
+    return parts_[member].space->without_prefix(set_.key_of(member));
+  });
   const HoldTerms terms{parts_.front().lock->type, attempt_.lease.is_watchdog()};
   for (std::size_t member = 0; member < parts_.size(); ++member) {
     together->add(*steps_.take(member), {parts_[member].lock->type, terms.watchdog});

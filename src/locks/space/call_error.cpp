@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <latchkey/error.hpp>
+#include <latchkey/listener.hpp>
 
 #include "locks/space/direct_request.hpp"
 #include "locks/space/lock_space.hpp"
@@ -22,9 +23,8 @@ bool only_refused(const Call& call) noexcept {
   return call.reentry == Reentry::refuse && enters;
 }
 
-/// The holder that was in the way, with what it has announced of itself (Options::announce). If one
-/// inspect does not tell, the owner's id must do: the caller waits for its LockTimeout. A call that
-/// no thread waits for does not inspect, which would block its executor.
+/// If one inspect does not tell, the owner's id must do: the caller waits for its LockTimeout. A
+/// call that no thread waits for does not inspect, which would block its executor.
 std::string holder_of(LockSpace& space, const Call& call, std::string_view key) {
   std::string holder(call.holder.view());
   const bool announces = space.options().announce && space.capabilities().administration;
@@ -45,21 +45,43 @@ std::string holder_of(LockSpace& space, const Call& call, std::string_view key) 
 
 }  // namespace
 
+std::string name_holder(LockSpace& space, const Call& busy, std::string_view key) {
+  const Clock::time_point now = space.clock().now();
+  std::string holder = holder_of(space, busy, key);
+  if (!busy.leaves_report()) return holder;
+  Event event;
+  event.kind = Event::Kind::timeout;
+  event.type = busy.type;
+  event.key = space.without_prefix(key);
+  event.owner = busy.owner.number();
+  event.origin = busy.origin;
+  event.ticket = busy.ticket;
+  event.waited = now - busy.asked;
+  if (busy.waits) event.contended = now - busy.waiting_since;
+  event.holder = holder;
+  space.reporter().post(std::move(event));
+  return holder;
+}
+
 void throw_answer(LockSpace& space, const Call& call, std::string_view key,
                   const ErrorContext* context) {
   using std::chrono::milliseconds;
-  LockSite site{std::string(key), call.type, space.describe()};
+  LockSite site = space.site_of(key, call.type);
   site.body_ran = context != nullptr;
+  site.has_event = call.failure_reported;
   (context != nullptr ? *context : ErrorContext{call.origin, call.lease}).describe(site);
   const auto waited = std::chrono::duration_cast<milliseconds>(space.clock().now() - call.asked);
   switch (call.answer) {
-    case Answer::busy: throw LockTimeout(std::move(site), waited, holder_of(space, call, key));
+    case Answer::busy: throw LockTimeout(std::move(site), waited, name_holder(space, call, key));
     case Answer::lost: throw LockLost(std::move(site), std::chrono::floor<milliseconds>(call.held));
     case Answer::would_deadlock:
       throw WouldDeadlock(std::move(site), call.held_as, std::string(call.holder),
                           only_refused(call));
     case Answer::not_owner: throw NotOwner(std::move(site));
-    case Answer::cancelled: throw Cancelled(std::move(site));
+    case Answer::cancelled:
+      throw Cancelled(std::move(site), call.completion == nullptr
+                                           ? Cancelled::By::stop_token
+                                           : Cancelled::By::cancellation_slot);
     case Answer::closed: throw Closed(std::move(site));
     case Answer::refused: throw BackendRefused(std::move(site), std::string(call.reason));
     case Answer::pending:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "locks/coordinator/call.hpp"
@@ -15,6 +16,10 @@ class LockSpace;
 /// that releases after its body has run; null if there is none.
 [[noreturn]] void throw_answer(LockSpace& space, const Call& call, std::string_view key,
                                const ErrorContext* context = nullptr);
+
+/// The holder that was in the way, with what it has announced of itself (Options::announce). Waits
+/// for the backend as long as the call may. What the call left to report is reported.
+[[nodiscard]] std::string name_holder(LockSpace& space, const Call& busy, std::string_view key);
 
 /// An unlock, a release or an extend was answered. True: done. False: the lock was lost, which is
 /// thrown if there is a `context`. Throws for every other answer.

@@ -68,6 +68,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.in_order = capabilities.in_order;
   settings.expires = capabilities.expires;
   settings.events = events;
+  settings.prefix_size = options.prefix.size();
   settings.space = HoldId::new_space();
   settings.common_checks = capabilities.batches_checks;
   // Random, so that the processes of a machine do not check their holds at the same time.
@@ -102,6 +103,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
   reporter_.warn();
   reporter_.connections_found();
   static_cast<void>(Parker::mine());  // parkers take part in forks from now on
+  if (options_.announce) settings_.announced_time = &clock_;
   driver_.start(*this, settings_);
   LiveSpaces::add(*this);
   register_fork_participant(ForkLevel::locks, *this);

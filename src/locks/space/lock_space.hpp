@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -75,11 +76,13 @@ class LockSpace final : public Sink, public ForkParticipant {
   bool release_at_once(RemoteHold& hold, HoldTerms terms,
                        std::chrono::milliseconds linger) noexcept;
   bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
+  /// The key stays locked for at least `time` from now, whenever the hold is released.
+  void hold_for(RemoteHold& hold, std::chrono::milliseconds time) noexcept;
   [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
   /// Before anything is sent: throws Cancelled if a stop was requested already.
   void refuse_if_cancelled(const std::stop_token& cancel, std::string_view key,
                            LockType type) const {
-    if (cancel.stop_requested()) throw Cancelled({std::string(key), type, describe()});
+    if (cancel.stop_requested()) throw Cancelled(site_of(key, type));
   }
   /// inspect, list or force_release, or the release of somebody else's hold.
   Outcome::Kind administer(const Request& request);
@@ -112,6 +115,17 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] Backend& backend() const noexcept { return *backend_; }
   [[nodiscard]] std::string describe() const { return backend_->describe(); }
+  /// A key of these Locks as the user gave it.
+  [[nodiscard]] std::string_view without_prefix(std::string_view key) const noexcept {
+    return key.substr(std::min(key.size(), options_.prefix.size()));
+  }
+  /// What errors say of the lock of `key`, which has its prefix.
+  [[nodiscard]] LockSite site_of(std::string_view key, LockType type) const {
+    return {.key = std::string(without_prefix(key)),
+            .type = type,
+            .backend = describe(),
+            .prefix = options_.prefix};
+  }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// Throws std::invalid_argument with a sentence unless the backend offers the type, the lease.
   void require_offered(LockType type) const;
@@ -165,6 +179,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   /// Null: the call has to be brought to the key's coordinator. False: so has the release.
   RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
   bool answer_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept;
+  /// A timeout of it is reported with what the holder announces.
+  [[nodiscard]] bool names_announced(const Attempt& attempt) const noexcept;
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
   void require_offered(std::chrono::milliseconds lease) const;
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);

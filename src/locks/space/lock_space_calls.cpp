@@ -11,6 +11,7 @@
 #include "core/sanitizer_pause.hpp"
 #include "core/thread_order.hpp"
 #include "locks/async/async_call.hpp"
+#include "locks/event_kinds.hpp"
 #include "locks/multi/immediate_batch.hpp"
 #include "locks/space/call_error.hpp"
 #include "locks/space/lock_space.hpp"
@@ -99,9 +100,16 @@ Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attemp
   return acquire_by_call(key, owner, attempt);
 }
 
+// An instant of a OncePer that is taken is no timeout.
+bool LockSpace::names_announced(const Attempt& attempt) const noexcept {
+  return options_.announce && reports_grants_ && capabilities_.administration &&
+         attempt.origin.key_template != once_template;
+}
+
 Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt) {
   BlockingCall call(*this);
   call.want_holder_name();
+  if (names_announced(attempt)) call.report_timeout_later();
   acquire(call, key, owner, attempt);
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
   return hold_of(call.call());
@@ -113,8 +121,12 @@ std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
   const HoldTerms terms{attempt.type, attempt.lease.is_watchdog()};
   if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) return Hold(hold, terms);
   BlockingCall call(*this);
+  if (names_announced(attempt)) call.report_timeout_later();
   acquire(call, key, owner, attempt);
-  if (call.answer() == Answer::busy) return std::nullopt;
+  if (call.answer() == Answer::busy) {
+    if (call.call().leaves_report()) static_cast<void>(name_holder(*this, call.call(), key));
+    return std::nullopt;
+  }
   if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
   return hold_of(call.call());
 }
@@ -173,7 +185,7 @@ void LockSpace::release_quietly(RemoteHold& hold, HoldTerms terms,
   try {
     static_cast<void>(release(call, hold, terms, linger, nullptr));
   } catch (const LockError& error) {
-    reporter_.error(Event::Kind::unlock_error, error.key(), terms.type, error.what());
+    reporter_.unlock_failed(error);
   } catch (const std::bad_alloc&) {
     reporter_.count_unreported(1);  // the hold was given back, or will be
   }
@@ -185,6 +197,12 @@ bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::millisecond
   call.start_extend(hold, type, lease);
   call.wait();
   return done_or_throw(*this, call.call());
+}
+
+void LockSpace::hold_for(RemoteHold& hold, std::chrono::milliseconds time) noexcept {
+  const Clock::time_point until = later(clock_.now(), time);
+  const ScopedLock lock(driver_.shard_of(hold.home->hash).mutex);
+  hold.keep_until = std::max(hold.keep_until, until);
 }
 
 std::stop_token LockSpace::stop_token(RemoteHold& hold) {
@@ -216,7 +234,9 @@ void LockSpace::administer_all(std::span<const Request> requests) {
 }
 
 Outcome::Kind LockSpace::kind_or_throw(const DirectRequest& answered) const {
-  LockSite site{std::string(answered.key), answered.type, describe()};
+  LockSite site = site_of(answered.key, answered.type);
+  const bool of_any = answered.verb == Verb::inspect || answered.verb == Verb::force_release;
+  site.untyped = of_any && answered.type == LockType::REENTRANT;
   if (answered.verb == Verb::list) site.key.clear();  // a pattern: the error is about no lock
   const Outcome& outcome = answered.outcome;
   switch (outcome.kind) {

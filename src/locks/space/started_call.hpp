@@ -38,6 +38,8 @@ class StartedCall {
   void want_for(MemberReport& report) noexcept { call_.member = &report; }
   /// A LockTimeout shall name the holder.
   void want_holder_name() noexcept { call_.wants_holder_name = true; }
+  /// The caller reports a timeout, see Call::leaves_report.
+  void report_timeout_later() noexcept { call_.reports_timeout = true; }
   /// The wait begins when the call is known not to be granted at once.
   void limit(Wait wait) noexcept;
   /// Part of a longer wait; `grace` is Call::grace.

@@ -107,6 +107,15 @@ TEST_F(RedisLatch, ErrorsNameALatchAndNotALock) {
               HasSubstr("the state of the latch 'jobs' on "));
 }
 
+// Both said "the REENTRANT lock 'jobs'".
+TEST_F(RedisLatch, InspectAndForceReleaseOfALatchNameAKeyAndNoLock) {
+  ASSERT_TRUE(latch.try_set_count(1));
+  const auto inspect = [&] { static_cast<void>(locks.inspect("jobs")); };
+  EXPECT_THAT(error_of(inspect), HasSubstr("refused the key 'jobs' on "));
+  const auto release = [&] { static_cast<void>(locks.force_release("jobs")); };
+  EXPECT_THAT(error_of(release), HasSubstr("refused the key 'jobs' on "));
+}
+
 TEST_F(RedisLatch, AnotherValueIsRefused) {
   ask({"HSET", "jobs", "a", "b"});
   EXPECT_THROW(latch.count_down(), BackendRefused);

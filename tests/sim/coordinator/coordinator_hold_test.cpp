@@ -134,6 +134,35 @@ TEST(Coordinator, HoldForReleasesTheKeyWhenItsTimeIsOver) {
   EXPECT_EQ(next.answer, Answer::pending);
 }
 
+/// What the end of a hold is reported as that was kept for `kept`, whose `expire` was answered by
+/// `told`, and whose release at the end meets an outage.
+std::string end_of_a_kept_hold(milliseconds kept, Kind told) {
+  CoordinatorSettings settings;
+  settings.events = CoordinatorSettings::Events::everything;
+  settings.expires = true;
+  Script script(settings);
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  (void)script.events();
+  script.release(held, kept);
+  script.answer(Verb::expire, told);
+  script.pass(kept);
+  script.answer(Verb::release, Kind::unknown);
+  std::string reported = script.events();
+  script.pass(1s);
+  script.answer(Verb::release, Kind::gone);
+  EXPECT_EQ(script.events(), "") << "one end is reported once";
+  return reported;
+}
+
+// The mark of a OncePer whose end fell into an outage was an error, and counted as unconfirmed.
+TEST(Coordinator, AKeptHoldThatEndsByItselfDuringAnOutageIsReleased) {
+  EXPECT_EQ(end_of_a_kept_hold(2s, Kind::granted), "released");
+  EXPECT_EQ(end_of_a_kept_hold(40s, Kind::unknown), "released") << "its lease is over";
+  EXPECT_EQ(end_of_a_kept_hold(2s, Kind::unknown), "release_unconfirmed")
+      << "the backend may keep it for the whole lease";
+}
+
 TEST(Coordinator, HoldOfAnEndedThreadIsReleasedWhenItsLeaseExpires) {
   CoordinatorSettings settings;
   settings.events = CoordinatorSettings::Events::losses;

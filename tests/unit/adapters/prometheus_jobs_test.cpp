@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include <latchkey/count_down_latch.hpp>
 #include <latchkey/leader.hpp>
 #include <latchkey/once_per.hpp>
+#include <latchkey/semaphore.hpp>
 
 #include "prometheus_fixture.hpp"
 #include "support/recorder.hpp"
@@ -23,7 +25,7 @@ class PrometheusJobsTest : public PrometheusTest {
     return series(name).at(labels).counter.value;
   }
   double once(const std::string& outcome) {
-    return counter("latchkey_once_total", {{"outcome", outcome}});
+    return counter("latchkey_once_total", {{"method", ""}, {"outcome", outcome}});
   }
   double latches(const std::string& event) {
     return counter("latchkey_latches_total", {{"event", event}});
@@ -68,16 +70,65 @@ TEST_F(PrometheusJobsTest, RunsOfAJobAreCountedByOutcome) {
   }
 }
 
+struct PrometheusJobs {
+  static void night(int day) { LOCKED_ONCE_PER("prometheus night:{day}", 24h) AROUND(day){}; }
+};
+
+/// The name of the method above, as the listener knows it.
+std::string name_of_night() {
+  for (const Site& site : sites()) {
+    if (site.method().ends_with("PrometheusJobs::night")) return std::string(site.name());
+  }
+  return "no site";
+}
+
+TEST_F(PrometheusJobsTest, RunsOfALockedOncePerHaveTheNameOfTheMethod) {
+  const std::string name = name_of_night();
+  const auto night = [&](const char* outcome) {
+    return counter("latchkey_once_total", {{"method", name}, {"outcome", outcome}});
+  };
+  EXPECT_EQ(night("ran"), 0) << "the series begins before the first run";
+  PrometheusJobs::night(1);
+  PrometheusJobs::night(1);
+  EXPECT_EQ(night("ran"), 1);
+  EXPECT_EQ(night("taken"), 1);
+  const std::string jobs = "latchkey_once:{key}:{instant}";
+  EXPECT_EQ(
+      at("latchkey_attempts_total", jobs, {{"method", name}, {"outcome", "taken"}}).counter.value,
+      1);
+}
+
+void scan(int id, const std::function<void()>& body) {
+  LOCKED("prometheus scan:{id}").permits(3, 2).named<"scan">() AROUND(id, body) { body(); };
+}
+
+TEST_F(PrometheusJobsTest, PermitsAreCountedWhileTheyAreTaken) {
+  const auto taken = [&] { return at("latchkey_permits", "prometheus scan:{id}").gauge.value; };
+  double inside = 0;
+  scan(1, [&] {
+    inside = taken();
+    const Hold more = locks_.locks().semaphore("prometheus scan:1", 3).acquire(1);
+    EXPECT_EQ(at("latchkey_permits", "").gauge.value, 1) << "of calls without a LOCKED";
+  });
+  EXPECT_EQ(inside, 2);
+  EXPECT_EQ(taken(), 0);
+  EXPECT_EQ(at("latchkey_permits", "").gauge.value, 0);
+}
+
 TEST_F(PrometheusJobsTest, ATakenInstantIsNoTimeoutOfItsLock) {
   const OncePer job = locks_.locks().once_per("k", 15min, {.wait = 10ms});
   const auto skipping = clock_.skip_waits();
   job.run([&] { EXPECT_FALSE(job.run([] {})) << "another run is under way"; });
   EXPECT_FALSE(job.run([] {})) << "it is done";
   const std::string jobs = "latchkey_once:{key}:{instant}";
-  EXPECT_EQ(attempts("granted", jobs), 1);
-  EXPECT_EQ(attempts("taken", jobs), 2);
-  EXPECT_EQ(attempts("timeout", jobs), 0);
-  EXPECT_EQ(at("latchkey_waiters", jobs).gauge.value, 0);
+  const auto of_jobs = [&](const char* outcome) {
+    return at("latchkey_attempts_total", jobs, {{"method", ""}, {"outcome", outcome}})
+        .counter.value;
+  };
+  EXPECT_EQ(of_jobs("granted"), 1);
+  EXPECT_EQ(of_jobs("taken"), 2);
+  EXPECT_EQ(of_jobs("timeout"), 0);
+  EXPECT_EQ(at("latchkey_waiters", jobs, {{"method", ""}}).gauge.value, 0);
 }
 
 TEST_F(PrometheusJobsTest, LatchesAreCountedByEvent) {

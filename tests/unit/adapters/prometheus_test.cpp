@@ -38,13 +38,18 @@ TEST_F(PrometheusTest, LabelsNameTheCallAndNeverTheKey) {
       for (const auto& [labels, value] : all) kinds.insert(labels.at("kind"));
       EXPECT_THAT(kinds,
                   ElementsAre("abandoned", "hidden_error", "order", "unlock_error", "warning"));
-    } else if (metric.name == "latchkey_once_total" || metric.name == "latchkey_latches_total") {
+    } else if (metric.name == "latchkey_once_total") {
+      EXPECT_EQ(all.size() % 4, 0U) << "four outcomes of each LOCKED_ONCE_PER, and of OncePer::run";
+      for (const auto& [labels, value] : all) EXPECT_EQ(value.counter.value, 0);
+    } else if (metric.name == "latchkey_latches_total") {
       EXPECT_EQ(all.size(), 4U) << metric.name;
       for (const auto& [labels, value] : all) EXPECT_EQ(value.counter.value, 0);
     } else if (metric.name == "latchkey_leaders" || metric.name == "latchkey_elections_total" ||
                metric.name == "latchkey_depositions_total" ||
                metric.name == "latchkey_events_dropped_total") {
       EXPECT_THAT(all, ElementsAre(Pair(IsEmpty(), ::testing::_)));
+    } else if (metric.name == "latchkey_permits") {
+      EXPECT_THAT(all, IsEmpty()) << "no semaphore was used";
     } else if (metric.name == "latchkey_backend_up" || metric.name == "latchkey_reconnects_total") {
       EXPECT_THAT(all, IsEmpty()) << "memory has no connection";
     } else {

@@ -44,6 +44,8 @@ TEST(Error, EveryErrorNamesTheLock) {
                 " was not confirmed: no answer; the lock ends at the latest with its lease");
   EXPECT_EQ(std::string(Cancelled(site).what()),
             "the wait for " + lock + " was cancelled by its stop token");
+  EXPECT_EQ(std::string(Cancelled(site, Cancelled::By::cancellation_slot).what()),
+            "the wait for " + lock + " was cancelled by its cancellation slot");
   EXPECT_EQ(std::string(Closed(site).what()), "the Locks of " + lock + " are closed");
   EXPECT_EQ(std::string(BackendUnavailable(site, "no answer").what()),
             "the state of " + lock + " is unknown: no answer");

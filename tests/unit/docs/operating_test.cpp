@@ -56,7 +56,7 @@ TEST(DocsOperating, StartsAndStops) {
               latchkey::testing::Recorder recorder;
               start("memory:", recorder);
               const latchkey::Locks& locks = latchkey::default_locks();
-              CHILD_EXPECT(findings, locks.lock("a").acquire().covers("shop:a"));
+              CHILD_EXPECT(findings, locks.lock("a").acquire().covers("a"));
               stop();
               bool closed = false;
               try {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,34 @@ TEST(Check, DefaultsAreCheckedAgainstMethodsWithoutOwnSettings) {
               AllOf(HasSubstr("6:24 'skip' does not fit till::Till::deposit"),
                     Not(HasSubstr("Till::count")), Not(HasSubstr("Till::close"))));
   EXPECT_EQ(only_mistake(memory + money + "defaults: {on_timeout: raise, wait: 1s}\n"), "");
+}
+
+TEST(Check, EachOfSeveralKeysMustFitItsMethod) {
+  const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
+  EXPECT_EQ(only_mistake(rule("Till::deposit: {key: [\"a:{account.id}\", \"b:{account.name}\"]}")),
+            "");
+  EXPECT_THAT(only_mistake(rule("Till::deposit: {key: [\"a:{account.id}\", \"b:{account.nme}\"]}")),
+              AllOf(HasSubstr("7:43 "), HasSubstr("'nme'")));
+  EXPECT_THAT(only_mistake(rule("Till::deposit: {key: [a, b], permits: 3}")),
+              HasSubstr("'permits' makes a semaphore of one key, and 'key' has several"));
+}
+
+struct Jobs {
+  static void nightly(int day) {
+    LOCKED_ONCE_PER("night:{day}", std::chrono::hours(24)) AROUND(day){};
+  }
+};
+
+// A rule that named such a method "matched no decorated method of this program".
+TEST(Check, ARuleForALockedOncePerNamesItsBackendOnly) {
+  if (sites().begin() == sites().end()) Jobs::nightly(1);  // never, and the compiler cannot know
+  const auto rule = [](const char* words) { return memory + money + "rules:\n  " + words + "\n"; };
+  EXPECT_EQ(only_mistake(rule("Jobs::nightly: {backend: main}")), "");
+  EXPECT_THAT(only_mistake(rule("Jobs::nightly: {lease: 3s}")),
+              AllOf(HasSubstr("'lease' does not fit "), HasSubstr("Jobs::nightly (check_test.cpp:"),
+                    HasSubstr("which is a LOCKED_ONCE_PER; expected backend")));
+  EXPECT_THAT(only_mistake(rule("Jobs::nihgtly: {backend: main}")),
+              HasSubstr("did you mean 'Jobs::nightly'?"));
 }
 
 TEST(Check, AKeyMustFitItsMethodAndBelongToOneLock) {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/default_locks.hpp>
@@ -65,7 +66,7 @@ rules:
               install_from(file.path());
               Till till;
               const Seen seen = till.browse(account);
-              CHILD_EXPECT(findings, seen.key == "shop:shelf:ada");
+              CHILD_EXPECT(findings, seen.key == "shelf:ada");
               CHILD_EXPECT(findings, seen.type == LockType::READ);
               CHILD_EXPECT(findings, is_about(seen.lease, 300s));
               CHILD_EXPECT(findings, till.leaf(account));
@@ -92,17 +93,17 @@ rules:
               install_from(file.path());
               Till till;
               const Seen deposit = till.deposit(account);
-              CHILD_EXPECT(findings, deposit.key == "shop:till:7");
+              CHILD_EXPECT(findings, deposit.key == "till:7");
               CHILD_EXPECT(findings, deposit.type == LockType::WRITE);
               CHILD_EXPECT(findings, is_about(deposit.lease, 300s));
               const Seen withdraw = till.withdraw(account);
               CHILD_EXPECT(findings, withdraw.type == LockType::WRITE);
               CHILD_EXPECT(findings, is_about(withdraw.lease, 200s));
               const std::optional<Seen> peek = till.peek(account);
-              CHILD_EXPECT(findings, peek && peek->key == "shop:slow:ada");
+              CHILD_EXPECT(findings, peek && peek->key == "slow:ada");
               CHILD_EXPECT(findings, peek && is_about(peek->lease, 400s));
               const Seen pay = till.pay(account);
-              CHILD_EXPECT(findings, pay.key == "shop:money:7" && pay.type == LockType::READ);
+              CHILD_EXPECT(findings, pay.key == "money:7" && pay.type == LockType::READ);
               CHILD_EXPECT(findings, is_about(pay.lease, 300s));
             }),
             "");
@@ -132,6 +133,51 @@ rules:
               }).join();
               CHILD_EXPECT(findings, has(sentence_of<LockTimeout>([&] { till.deposit(account); }),
                                          "the WRITE lock 'till:7'"));
+            }),
+            "");
+}
+
+struct NightJobs {
+  static void run(int day, int& runs) {
+    LOCKED_ONCE_PER("night:{day}", 24h) AROUND(day) { ++runs; };
+  }
+};
+
+TEST(InstallFrom, ARuleNamesTheBackendOfALockedOncePer) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              int runs = 0;
+              const PolicyText file(R"(
+backends:
+  a: "memory:once-a"
+  b: "memory:once-b"
+backend: a
+rules:
+  NightJobs::run: {backend: b}
+)" + money);
+              install_from(file.path());
+              NightJobs::run(2, runs);
+              CHILD_EXPECT(findings, runs == 1);
+              CHILD_EXPECT(findings, !Locks::connect("memory:once-b").list().empty());
+              CHILD_EXPECT(findings, Locks::connect("memory:once-a").list().empty());
+            }),
+            "");
+}
+
+TEST(InstallFrom, ARuleMayNameSeveralKeys) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(memory + money + R"(
+rules:
+  Till::during: {key: ["id:{account.id}", "name:{account.name}"], wait: 0ms}
+)");
+              install_from(file.path());
+              Till till;
+              std::vector<std::string> held;
+              till.during(account, [&] { held = default_locks().list(); });
+              CHILD_EXPECT(findings, (held == std::vector<std::string>{"id:7", "name:ada"}));
+              const Hold one = default_locks().with_owner(Owner::make()).lock("name:ada").acquire();
+              CHILD_EXPECT(findings,
+                           has(sentence_of<LockTimeout>([&] { till.during(account, [] {}); }),
+                               "'id:{account.id}, name:{account.name}'"));
             }),
             "");
 }
@@ -255,3 +301,4 @@ TEST(InstallFrom, ALeaseThatTheBackendDoesNotOfferIsAnErrorAtItsPlace) {
 
 }  // namespace
 }  // namespace latchkey::tests
+// tidy: long-file because each setting of a file is tried in a child process of its own

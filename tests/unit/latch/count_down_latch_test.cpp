@@ -112,15 +112,15 @@ TEST_F(LatchTest, LeavesNothingBehind) {
   EXPECT_EQ(detail::memory_records(store), 0U) << "neither a count nor a subscription";
 }
 
-TEST_F(LatchTest, CountsAndEventsHaveThePrefixedKey) {
+TEST_F(LatchTest, ItsKeyIsWithoutThePrefix) {
   const Locks prefixed =
       Locks::connect("memory:", {.prefix = "app:", .clock = &clock, .listener = &recorder});
   const CountDownLatch own = prefixed.count_down_latch("k");
-  EXPECT_EQ(own.key(), "app:k");
+  EXPECT_EQ(own.key(), "k");
   ASSERT_TRUE(own.try_set_count(4));
   EXPECT_EQ(own.count_down(), 3U);
   ASSERT_TRUE(recorder.await(Kind::latch_counted, 2));
-  EXPECT_EQ(recorder.of(Kind::latch_counted)[1].key, "app:k");
+  EXPECT_EQ(recorder.of(Kind::latch_counted)[1].key, "k");
   EXPECT_EQ(recorder.of(Kind::latch_counted)[1].count, 3U);
 }
 

@@ -44,9 +44,9 @@ class KeysTest : public ::testing::Test {
 };
 
 TEST_F(KeysTest, AreAllHeldInsideAndNoneAfterwards) {
-  EXPECT_EQ(move({7}, {3}), (Names{"app:account:3", "app:account:7"}));
-  EXPECT_EQ(move({5}, {5}), Names{"app:account:5"});
-  EXPECT_EQ(all({9, 8, 9}), (Names{"app:account:8", "app:account:9"}));
+  EXPECT_EQ(move({7}, {3}), (Names{"account:3", "account:7"}));
+  EXPECT_EQ(move({5}, {5}), Names{"account:5"});
+  EXPECT_EQ(all({9, 8, 9}), (Names{"account:8", "account:9"}));
   EXPECT_TRUE(locks.list().empty());
 }
 
@@ -56,7 +56,7 @@ TEST_F(KeysTest, MixWithStarsAndOtherArguments) {
   const auto work = [&](const std::vector<int>& ids, int extra) {
     return LOCKED(KEYS("a:{ids[*]}", "b:{extra}", "c")) AROUND(ids, extra) { return locks.list(); };
   };
-  EXPECT_EQ(work({2, 1}, 4), (Names{"app:a:1", "app:a:2", "app:b:4", "app:c"}));
+  EXPECT_EQ(work({2, 1}, 4), (Names{"a:1", "a:2", "b:4", "c"}));
 }
 
 TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
@@ -65,9 +65,9 @@ TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
     move({7}, {3});
     FAIL() << "account 3 is busy";
   } catch (const LockTimeout& error) {
-    EXPECT_EQ(error.key(), "app:account:3");
+    EXPECT_EQ(error.key(), "account:3");
   }
-  EXPECT_EQ(locks.list(), Names{"app:account:3"});
+  EXPECT_EQ(locks.list(), Names{"account:3"});
 }
 
 TEST_F(KeysTest, StrategiesApplyToAllKeysTogether) {
@@ -84,10 +84,10 @@ TEST_F(KeysTest, StrategiesApplyToAllKeysTogether) {
 TEST_F(KeysTest, OneHoldCoversAllKeys) {
   LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms, 10s) AROUND() {
     ASSERT_NE(current_hold(), nullptr);
-    EXPECT_EQ(current_hold()->key(), "app:a, app:b");
+    EXPECT_EQ(current_hold()->key(), "a, b");
     EXPECT_EQ(current_hold()->remaining(), 9'900ms);
     EXPECT_TRUE(current_hold()->extend(60s));
-    EXPECT_TRUE(current_hold()->covers("app:a"));
+    EXPECT_TRUE(current_hold()->covers("a"));
     EXPECT_THROW(ASSERT_HELD("c"), NotHeld);
     // Nested calls of the same keys, alone or together, are re-entries.
     const int inner =
@@ -106,13 +106,13 @@ TEST_F(KeysTest, LosingOneKeyLosesAll) {
     };
     FAIL() << "the lease is over";
   } catch (const LockLost& error) {
-    EXPECT_EQ(error.key(), "app:a, app:b");
+    EXPECT_EQ(error.key(), "a, b");
   }
 }
 
 TEST_F(KeysTest, HoldForKeepsAllKeys) {
   LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms, 30s).hold_for(5s) AROUND() { clock.advance(2s); };
-  EXPECT_EQ(locks.list(), (Names{"app:a", "app:b"}));
+  EXPECT_EQ(locks.list(), (Names{"a", "b"}));
   ASSERT_TRUE(clock.await_sleepers(1));
   clock.advance(3s);
   ASSERT_TRUE(clock.await_sleepers(1));

@@ -195,9 +195,10 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsItsOwnSetting) {
   };
   EXPECT_EQ(too_slow, 3);
   faults_.silent = false;
-  ASSERT_TRUE(recorder.await(latchkey::Event::Kind::unlock_error, 2));
-  EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).front().key, "another");
-  EXPECT_EQ(recorder.of(latchkey::Event::Kind::unlock_error).back().key, "a third");
+  constexpr auto unconfirmed = latchkey::Event::Kind::release_unconfirmed;
+  ASSERT_TRUE(recorder.await(unconfirmed, 2));
+  EXPECT_EQ(recorder.of(unconfirmed).front().key, "another");
+  EXPECT_EQ(recorder.of(unconfirmed).back().key, "a third");
 }
 
 TEST_F(Strategies, NoThrowReportsHiddenErrorsToTheListener) {

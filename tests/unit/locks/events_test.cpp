@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <fstream>
+#include <future>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -99,6 +101,28 @@ TEST_F(EventsTest, OfSeveralKeysEndOnceWithWhatTheCallMet) {
   EXPECT_EQ(recorder.count(Kind::attempt), recorder.count(Kind::granted) + 2);
   EXPECT_EQ(recorder.count(Kind::granted), 1U) << "theirs: what was given back was nobody's";
   EXPECT_EQ(recorder.count(Kind::released), 0U);
+}
+
+// A call of KEYS that got no answer was a failure for each key that it had waited for.
+TEST_F(EventsTest, OfSeveralKeysTellOfOneFailure) {
+  std::optional<Hold> a = another().lock("a").acquire();
+  const Hold b = another().lock("b").acquire();
+  auto call = std::async(std::launch::async, [&] {
+    static_cast<void>(locks.with_owner(Owner::make())
+                          .all_of({locks.lock("a"), locks.lock("b")})
+                          .acquire(3s, 10s));
+  });
+  ASSERT_TRUE(recorder.await(Kind::waiting));
+  a.reset();
+  ASSERT_TRUE(recorder.await(Kind::waiting, 2));
+  ASSERT_TRUE(clock.await_sleepers(2));
+  clock.advance(3s);
+  EXPECT_THROW(call.get(), LockTimeout);
+  ASSERT_TRUE(locks.flush(10s));
+  ASSERT_EQ(recorder.count(Kind::timeout), 1U);
+  EXPECT_EQ(recorder.of(Kind::timeout)[0].key, "b");
+  ASSERT_EQ(recorder.count(Kind::cancelled), 1U) << "it ends what `waiting` began";
+  EXPECT_EQ(recorder.of(Kind::cancelled)[0].key, "a");
 }
 
 TEST_F(EventsTest, OfATryWithoutAWaitIsBusyAndNoTimeout) {

@@ -30,7 +30,7 @@ class HoldTest : public ::testing::Test, public ManualLocks {};
 void expect_empty(Hold& hold) {
   EXPECT_TRUE(hold.lost());
   EXPECT_FALSE(hold.release());
-  EXPECT_FALSE(hold.release_after(1s));
+  hold.hold_for(1s);
   EXPECT_FALSE(hold.extend(1s));
   EXPECT_EQ(hold.key(), "");
   EXPECT_EQ(hold.type(), LockType::REENTRANT);
@@ -123,9 +123,11 @@ TEST_F(HoldTest, ExtendMovesTheDeadlineForwardOnly) {
   EXPECT_TRUE(hold.release());
 }
 
-TEST_F(HoldTest, ReleaseAfterKeepsTheKeyForThatLong) {
+TEST_F(HoldTest, HoldForKeepsTheKeyForThatLong) {
   Hold hold = locks.lock("k").acquire(0ms, 30s);
-  EXPECT_TRUE(hold.release_after(5s));
+  hold.hold_for(5s);
+  hold.hold_for(1s);  // never shortens
+  EXPECT_TRUE(hold.release());
   expect_empty(hold);
   EXPECT_TRUE(locks.inspect("k").locked);
   EXPECT_FALSE(locks.lock("k").try_lock());  // not for its last holder either
@@ -135,8 +137,26 @@ TEST_F(HoldTest, ReleaseAfterKeepsTheKeyForThatLong) {
   EXPECT_FALSE(next.get().lost());
 }
 
-TEST_F(HoldTest, ReleaseAfterEndsWithTheLeaseAtTheLatest) {
-  EXPECT_TRUE(locks.lock("k").acquire(0ms, 2s).release_after(1h));
+TEST_F(HoldTest, HoldForCountsFromTheCall) {
+  {
+    Hold both = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(0ms, 30s);
+    both.hold_for(5s);
+    pass(3s);
+  }
+  EXPECT_EQ(locks.list().size(), 2U) << "the destructor keeps them, too";
+  pass(2s);
+  EXPECT_TRUE(tests::eventually([&] { return locks.list().empty(); }));
+  Hold late = locks.lock("k").acquire(0ms, 30s);
+  late.hold_for(5s);
+  pass(6s);
+  EXPECT_TRUE(late.release());
+  EXPECT_TRUE(locks.list().empty());
+}
+
+TEST_F(HoldTest, HoldForEndsWithTheLeaseAtTheLatest) {
+  Hold hold = locks.lock("k").acquire(0ms, 2s);
+  hold.hold_for(1h);
+  EXPECT_TRUE(hold.release());
   pass(2s);
   EXPECT_TRUE(tests::eventually([&] { return !locks.inspect("k").locked; }));
   EXPECT_EQ(recorder.count(Kind::lost), 0U);

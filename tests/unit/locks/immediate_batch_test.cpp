@@ -84,13 +84,14 @@ TEST_F(ImmediateBatchTest, FencedKeysGetOneTokenThatRises) {
   EXPECT_GT(both(locks, attempt).fencing_token("b"), token);
 }
 
-TEST_F(ImmediateBatchTest, APrefixStandsBeforeEachKey) {
+TEST_F(ImmediateBatchTest, APrefixStandsBeforeEachKeyInTheBackend) {
   const Locks prefixed =
       Locks::connect("memory:immediate_batch", {.prefix = "shop:", .clock = &clock});
   const Hold hold = both(prefixed);
-  EXPECT_EQ(hold.key(), "shop:a, shop:b");
+  EXPECT_EQ(hold.key(), "a, b");
   EXPECT_TRUE(prefixed.inspect("a").locked);
   EXPECT_FALSE(locks.inspect("a").locked);
+  EXPECT_TRUE(locks.inspect("shop:a").locked);
 }
 
 TEST_F(ImmediateBatchTest, AWrongKeyIsAKeyError) {

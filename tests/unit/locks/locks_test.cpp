@@ -32,19 +32,38 @@ std::string sentence_of(Call&& call) {
   return "nothing was thrown";
 }
 
-TEST(LocksTest, ThePrefixIsPrependedToEveryKey) {
+// Some functions gave keys with the prefix, and others took them without it.
+TEST(LocksTest, KeysGivenAndTakenAreWithoutThePrefix) {
+  tests::Recorder recorder;
   const Locks bare = Locks::connect("memory:prefixed");
-  const Locks locks = Locks::connect("memory:prefixed", {.prefix = "shop:"});
+  const Locks locks = Locks::connect("memory:prefixed", {.prefix = "shop:", .listener = &recorder});
   Lock lock = locks.lock("a");
-  EXPECT_EQ(lock.key(), "shop:a");
+  EXPECT_EQ(lock.key(), "a");
+  EXPECT_EQ(locks.semaphore("s", 1).key(), "s");
   const Hold hold = lock.acquire();
-  EXPECT_EQ(hold.key(), "shop:a");
-  EXPECT_EQ(locks.acquire("b", {}).key(), "shop:b");
+  EXPECT_EQ(hold.key(), "a");
+  EXPECT_TRUE(hold.covers("a"));
+  EXPECT_FALSE(hold.covers("shop:a"));
+  EXPECT_EQ(locks.acquire("b", {}).key(), "b");
+  EXPECT_EQ(locks.all_of({locks.lock("b"), bare.lock("c")}).acquire().key(), "c, b")
+      << "in the order of the backend's keys";
   EXPECT_TRUE(bare.inspect("shop:a").locked);
   EXPECT_TRUE(locks.inspect("a").locked);
-  EXPECT_EQ(locks.inspect("a").key, "shop:a");
+  EXPECT_EQ(locks.inspect("a").key, "a");
+  EXPECT_EQ(locks.inspect_all(std::vector<std::string>{"a"}).at(0).key, "a");
   const Hold other = bare.lock("elsewhere").acquire();
-  EXPECT_EQ(locks.list(), Names{"shop:a"});
+  EXPECT_EQ(locks.list(), Names{"a"});
+  EXPECT_EQ(locks.list_page("*").names, Names{"a"});
+  EXPECT_TRUE(locks.flush(tests::patience));
+  EXPECT_EQ(recorder.taken().at(0).key, "a");
+  try {
+    static_cast<void>(
+        locks.with_owner(Owner::make()).lock("a").acquire(std::chrono::milliseconds(0)));
+    ADD_FAILURE() << "it is held";
+  } catch (const LockTimeout& busy) {
+    EXPECT_EQ(busy.key(), "a");
+    EXPECT_NE(std::string(busy.what()).find("'shop:a'"), std::string::npos) << busy.what();
+  }
   EXPECT_EQ(bare.list(), (Names{"elsewhere", "shop:a"}));
   EXPECT_TRUE(locks.force_release("a"));
   EXPECT_FALSE(bare.inspect("shop:a").locked);
@@ -58,8 +77,8 @@ TEST(LocksTest, APrefixWithGlobCharactersListsItsOwnKeysOnly) {
     const Locks locks = Locks::connect("memory:globs", {.prefix = prefix});
     EXPECT_EQ(locks.list(), Names{});
     const Hold hold = locks.lock("mine").acquire();
-    EXPECT_EQ(locks.list(), Names{std::string(prefix) + "mine"});
-    EXPECT_EQ(locks.list("m[ij]ne"), Names{std::string(prefix) + "mine"});
+    EXPECT_EQ(locks.list(), Names{"mine"});
+    EXPECT_EQ(locks.list("m[ij]ne"), Names{"mine"});
   }
 }
 
@@ -231,7 +250,7 @@ TEST_F(CloseTest, TwoThreadsMayCloseAtOnce) {
 }
 
 TEST_F(CloseTest, AKeyKeptByHoldForStaysLockedForThatTime) {
-  EXPECT_TRUE(locks.lock("k").acquire(0ms, 30s).release_after(20s));
+  locks.lock("k").acquire(0ms, 30s).hold_for(20s);
   locks.close(0ms);
   EXPECT_FALSE(locks.list().empty());
   clock.advance(20s);

@@ -114,6 +114,27 @@ TEST_F(LockedOncePerTest, UsesOtherLocksAndHasANamedSite) {
   EXPECT_TRUE(found) << "a listing shows it";
 }
 
+// Nobody could tell which method it was: its events and those of its lock had no site.
+TEST_F(LockedOncePerTest, EventsNameTheMethod) {
+  reports.send({"north"});
+  reports.send({"north"});
+  ASSERT_TRUE(locks.locks().flush(tests::patience));
+  std::size_t of_runs = 0, of_locks = 0;
+  for (const Event& event : locks.events()) {
+    EXPECT_TRUE(event.method().ends_with("Reports::send")) << to_string(event.kind);
+    if (event.kind == Event::Kind::once_ran || event.kind == Event::Kind::once_taken) {
+      EXPECT_EQ(event.key, "report:north");
+      EXPECT_EQ(event.origin.key_template, "report:{region.name}");
+      ++of_runs;
+    } else {
+      EXPECT_EQ(event.origin.key_template, "latchkey_once:{key}:{instant}");
+      ++of_locks;
+    }
+  }
+  EXPECT_EQ(of_runs, 2U);
+  EXPECT_EQ(of_locks, 5U) << "attempt, granted, and renewed to mark it; attempt and taken";
+}
+
 TEST(LockedOncePer, WithoutLocksSaysWhatToWrite) {
   int day = 1;
   const auto call = [&] { LOCKED_ONCE_PER("nowhere:{day}", 15min) AROUND(day){}; };

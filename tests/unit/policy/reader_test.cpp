@@ -124,14 +124,30 @@ TEST(PolicyReader, NamesTheSectionsWhereAWordIsAllowed) {
 
 TEST(PolicyReader, NamesEmptyAndWronglyStructuredValues) {
   EXPECT_THAT(
-      errors_of("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: [x]\n    type:\n      y: z\n"
+      errors_of("rules:\n  a:\n  b: 3s\n  c:\n    wait:\n    key: []\n    type:\n      y: z\n"
                 "prefix: a #b\n"),
       UnorderedElementsAre("2:3 'a': no settings; expected them indented below it",
                            "3:6 'b': no settings; expected them indented below it",
                            "5:5 'wait': empty; expected a value",
-                           HasSubstr("6:10 YAML reads [...] after 'key' as a list"),
+                           HasSubstr("6:10 'key': an empty list; expected a key"),
                            HasSubstr("8:7 'type': several lines; expected one text"),
                            HasSubstr("9:9 YAML ends 'a' before the #")));
+}
+
+// A rule could not name two keys, and the advice was to quote the list, which made one odd key.
+TEST(PolicyReader, AKeyMayBeAListOfKeys) {
+  PolicyFile file;
+  EXPECT_THAT(errors_of("rules:\n  a: {key: [\"x:{from}\", \"x:{to}\"]}\n"
+                        "  b:\n    key:\n      - y\n      - 'z'\n  c: {key: one}\n",
+                        &file),
+              IsEmpty());
+  ASSERT_EQ(file.rules.size(), 3U);
+  EXPECT_EQ(file.rules[0].settings.key->value.shown(), "x:{from}, x:{to}");
+  EXPECT_EQ(file.rules[1].settings.key->value.shown(), "y, z");
+  EXPECT_EQ(file.rules[2].settings.key->value.shown(), "one");
+  EXPECT_THAT(errors_of("rules:\n  a: {key: [x, [y]]}\n  b: {key: [x, {y: z}]}\n"),
+              UnorderedElementsAre(HasSubstr("2:16 YAML reads [...] after 'key' as a list"),
+                                   HasSubstr("3:16 YAML reads {...} after 'key' as a map")));
 }
 
 TEST(PolicyReader, RejectsAliasesAndSecondDocuments) {
@@ -175,12 +191,14 @@ TEST(PolicyReader, PermitsAreAWholeNumberOfAtLeastOne) {
 }
 
 TEST(PolicyReader, PermitsAreOneNumberAndNotOfADefaultOrALock) {
-  EXPECT_THAT(errors_of("rules:\n  a:\n    permits:\n  b: {permits: [3]}\n  c:\n    permits:\n"
-                        "      total: 3\n  d: {pemits: 3}\n"),
-              UnorderedElementsAre("3:5 'permits': empty; expected a value",
-                                   HasSubstr("4:16 YAML reads [...] after 'permits' as a list"),
-                                   HasSubstr("7:7 'permits': several lines; expected one text"),
-                                   "8:7 unknown key 'pemits'; did you mean 'permits'?"));
+  EXPECT_THAT(
+      errors_of("rules:\n  a:\n    permits:\n  b: {permits: [3]}\n  c:\n    permits:\n"
+                "      total: 3\n  d: {pemits: 3}\n"),
+      UnorderedElementsAre("3:5 'permits': empty; expected a value",
+                           HasSubstr("4:16 YAML reads [...] after 'permits' as a list; expected "
+                                     "one text"),
+                           HasSubstr("7:7 'permits': several lines; expected one text"),
+                           "8:7 unknown key 'pemits'; did you mean 'permits'?"));
   EXPECT_THAT(errors_of("defaults: {permits: 3}\n"),
               ElementsAre("1:12 'permits' is not allowed here; expected in policies and rules "
                           "only"));

@@ -39,6 +39,10 @@ std::string a_time(std::string_view or_word = {}) {
 std::string schema_of(const SettingMember<std::string>&) {
   return R"({"type": "string", "minLength": 1})";
 }
+std::string schema_of(const SettingMember<KeyTexts>&) {
+  const std::string one = R"({"type": "string", "minLength": 1})";
+  return "{\"anyOf\": [" + one + R"(, {"type": "array", "minItems": 1, "items": )" + one + "}]}";
+}
 std::string schema_of(const SettingMember<Wait>&) { return a_time(endless_wait); }
 std::string schema_of(const SettingMember<Lease>&) { return a_time(endless_lease); }
 std::string schema_of(const SettingMember<std::chrono::milliseconds>&) { return a_time(); }

@@ -58,7 +58,7 @@ TEST(HoldsLock, DoesNotMatchNull) {
 TEST(HoldsLock, MatchesLocks) {
   const Locks locks = Locks::connect("memory:", {.prefix = "p:"});
   EXPECT_THAT(locks, Not(HoldsLock("k")));
-  EXPECT_EQ(explanation(HoldsLock("k"), locks), "where nobody holds 'p:k'");
+  EXPECT_EQ(explanation(HoldsLock("k"), locks), "where nobody holds 'k'");
   const Hold read = locks.lock("k", LockType::READ).acquire();
   EXPECT_THAT(locks, HoldsLock("k"));
   EXPECT_THAT(locks, HoldsLock("k", LockType::READ));

@@ -49,7 +49,7 @@ TEST(ScopedLocks, RecordWhatWasTakenUntilForgotten) {
   EXPECT_EQ(events[0].kind, Event::Kind::attempt);
   EXPECT_EQ(events[2].kind, Event::Kind::released);
   for (const Event& event : events) {
-    EXPECT_EQ(event.key, "test:work:1");
+    EXPECT_EQ(event.key, "work:1");
     EXPECT_EQ(event.method(), "work");
     EXPECT_EQ(event.origin.key_template, "work:{id}");
   }

@@ -189,7 +189,8 @@ TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
         auto one = this->locks();
         Hold hold = one.lock(key, type).acquire(this->no_wait);
         released = other.clock().now();
-        EXPECT_TRUE(hold.release_after(this->lease));
+        hold.hold_for(this->lease);
+        EXPECT_TRUE(hold.release());
         if (closes) one.close(this->no_wait);
       }
       const LockType all = probe.offers().read_write ? LockType::WRITE : LockType::REENTRANT;

@@ -99,6 +99,7 @@ void KeyEvent::explain(Call& call) {
 }
 
 void KeyEvent::report_outcome(const Call& call) noexcept {
+  if (call.leaves_report()) return;
   const auto kind = event_of(call);
   if (kind && reports(*kind)) report(*kind, call);
 }
@@ -143,7 +144,7 @@ void KeyEvent::report(Event::Kind kind, LockType type, Owner owner, const Origin
     Event event;
     event.kind = kind;
     event.type = type;
-    event.key = state_.key;
+    event.key = state_.key.view().substr(settings().prefix_size);
     event.owner = owner.number();
     event.origin = origin;
     fill(event);
@@ -157,7 +158,7 @@ void KeyEvent::report(Event::Kind kind, LockType type, Owner owner, const Origin
 void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view text) noexcept {
   if (hold.unreported) return;
   report(kind, hold.type, hold.owner, hold.origin, [&](Event& event) {
-    describe_lease(event, hold);
+    describe_hold(event, hold);
     event.held = now() - hold.granted_at;
     if (kind == Event::Kind::renewed) event.late = now() - hold.check_was_due;
     event.text = text;
@@ -176,7 +177,7 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
     }
     if (kind == Event::Kind::granted) {
       event.count = call.hold->local_holds();
-      describe_lease(event, *call.hold);
+      describe_hold(event, *call.hold);
     } else if (kind == Event::Kind::waiting) {
       event.holder = holder_of(call);
     } else if (call.answer == Answer::busy) {
@@ -187,8 +188,9 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
   });
 }
 
-void KeyEvent::describe_lease(Event& event, const RemoteHold& hold) {
+void KeyEvent::describe_hold(Event& event, const RemoteHold& hold) {
   if (hold.token != 0) event.fencing_token = hold.token;
+  if (hold.type == LockType::PERMIT) event.permits = hold.permits();
   event.lease = hold.in_force;
   event.left = std::max(hold.deadline_point() - now(), Clock::duration{});
 }

@@ -131,7 +131,7 @@ class KeyEvent : public KeyLogic {
   template <class Fill>
   void report(Event::Kind kind, LockType type, Owner owner, const Origin& origin,
               Fill&& fill) noexcept;
-  void describe_lease(Event& event, const RemoteHold& hold);
+  void describe_hold(Event& event, const RemoteHold& hold);
   static void wake_now(Call& call) noexcept;
   void set_alarm_of_sleeper(Call& call);
   [[nodiscard]] std::string holder_of(const Call& call);

@@ -2,21 +2,30 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/key_logic.hpp"
 
+#include <chrono>
 #include <new>
 #include <string>
 #include <utility>
 
+#include <latchkey/clock.hpp>
 #include <latchkey/site.hpp>
+
+#include "core/text/utc_text.hpp"
 
 namespace latchkey::inline v1::detail {
 
-// Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7". Without memory
-// for that text they read its id only.
+// Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7 (bank), since
+// 2026-11-27T12:15:00Z". Without memory for that text they read its id only.
 void KeyLogic::announce(RemoteHold& claim) const {
   try {
     std::string text;
     if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
-    claim.announce(std::move(text) + settings().announcement);
+    text += settings().announcement;
+    if (settings().announced_time != nullptr) {
+      const auto now = settings().announced_time->wall();
+      text += ", since " + utc_text(std::chrono::floor<std::chrono::seconds>(now));
+    }
+    claim.announce(std::move(text));
   } catch (const std::bad_alloc&) {
     claim.announce({});
   }

@@ -18,6 +18,7 @@
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
+using Expiry = RemoteHold::Expiry;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
 
@@ -136,12 +137,15 @@ void ReleaseLogic::send_expire(RemoteHold& hold) {
   const auto left = std::chrono::ceil<milliseconds>(hold.retain_until - now());
   if (left.count() <= 0) return;
   LeaseLogic(*this).send_check(hold, Verb::expire, left);
-  hold.expires_at_backend = hold.check_request.in_flight;
+  hold.expiry = hold.check_request.in_flight ? Expiry::requested : Expiry::unset;
 }
 
 void ReleaseLogic::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
-  if (!hold.expires_at_backend) send_expire(hold);  // the reply was to a renewal
+  if (hold.expiry == Expiry::unset) send_expire(hold);  // the reply was to a renewal
   if (hold.check_request.in_flight) return;
+  if (hold.expiry == Expiry::requested && outcome.kind == Outcome::Kind::granted) {
+    hold.expiry = Expiry::confirmed;
+  }
   if (outcome.kind != Outcome::Kind::gone) return answer_retained(hold, Answer::granted);
   hold.presence = Presence::gone;
   LeaseLogic(*this).declare_lost(hold, "the backend no longer had it when it was released");
@@ -211,7 +215,8 @@ void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed, const Outco
   erase_if_done(hold);
 }
 
-// Of each hold exactly one end is reported: lost, released, or release unconfirmed.
+// Of each hold exactly one end is reported: lost, released, or release unconfirmed. The release of
+// what has expired only wakes waiters, so nothing is wrong if it has no reply.
 void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
   if (hold.end_reported || hold.is_marked_lost()) return;
   const bool gone = outcome.kind == Outcome::Kind::gone;
@@ -219,13 +224,16 @@ void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
     return LeaseLogic(*this).declare_lost(hold,
                                           "the backend no longer had it when it was released");
   }
-  if (gone || outcome.kind == Outcome::Kind::granted) {
+  if (gone || outcome.kind == Outcome::Kind::granted || hold.has_expired(now())) {
+    hold.end_reported = true;
     if (reports(Event::Kind::released)) report(Event::Kind::released, hold);
     return;
   }
   hold.end_reported = true;
-  if (reports(Event::Kind::release_unconfirmed)) {
-    report(Event::Kind::release_unconfirmed, hold, outcome.reason);
+  if (!reports(Event::Kind::release_unconfirmed) || hold.unreported) return;
+  report(Event::Kind::release_unconfirmed, hold, outcome.reason);
+  for (Call* const call : {hold.release_waiter, hold.downgrade_waiter}) {
+    if (call != nullptr) call->failure_reported = true;
   }
 }
 
@@ -288,7 +296,7 @@ void ReleaseLogic::owner_ended(Owner owner) {
 void ReleaseLogic::close(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
     answer_retained(hold, Answer::granted);
-    if (hold.expires_at_backend) hold.presence = Presence::gone;
+    if (hold.expiry != Expiry::unset) hold.presence = Presence::gone;
     return end(hold, nullptr);
   }
   if (hold.stage != Stage::held || hold.presence != Presence::possible) return;
@@ -298,3 +306,4 @@ void ReleaseLogic::close(RemoteHold& hold) {
 }
 
 }  // namespace latchkey::inline v1::detail
+// tidy: long-file because the end of a hold is decided in one place
