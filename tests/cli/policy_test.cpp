@@ -165,7 +165,7 @@ TEST_F(CliPolicy, ExplainNamesTheRuleOfEachSetting) {
   EXPECT_NE(log().find("defaults, line 4\n"), std::string::npos) << log();
   EXPECT_EQ(log().find("skip"), std::string::npos) << log();
   EXPECT_EQ(run(with_sites({"explain", "Bank::find", "--json"})), 0) << log();
-  EXPECT_EQ(nlohmann::json::parse(log())["settings"][3]["value"], "skip") << log();
+  EXPECT_EQ(nlohmann::json::parse(log())["settings"][2]["value"], "skip") << log();
   EXPECT_EQ(run(with_sites({"explain", "Bank::none"})), 64);
 }
 
