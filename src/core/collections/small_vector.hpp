@@ -30,7 +30,7 @@ class SmallVector {
 
   void push_back(Element element) {
     if (size_ < room) {
-      ::new (static_cast<void*>(few_ + size_++ * sizeof(Element))) Element(element);
+      ::new (static_cast<void*>(&few_.elements[size_++])) Element(element);
     } else {
       push_back_beyond(element);
     }
@@ -40,7 +40,7 @@ class SmallVector {
   template <class... Parts>
   void emplace_back(const Parts&... parts) {
     if (size_ < room) {
-      ::new (static_cast<void*>(few_ + size_++ * sizeof(Element))) Element{parts...};
+      ::new (static_cast<void*>(&few_.elements[size_++])) Element{parts...};
     } else {
       push_back_beyond(Element{parts...});
     }
@@ -76,9 +76,15 @@ class SmallVector {
     ++size_;
   }
 
-  Element* few() noexcept { return std::launder(reinterpret_cast<Element*>(few_)); }
+  /// Its elements begin their lives one by one.
+  union Room {
+    Room() noexcept {}  // NOLINT: only what size_ counts is ever read
+    Element elements[room];
+  };
 
-  alignas(Element) std::byte few_[room * sizeof(Element)];
+  Element* few() noexcept { return few_.elements; }
+
+  Room few_;
   std::size_t size_ = 0;
   std::unique_ptr<std::vector<Element>> many_;  // all elements, if there are more than `room`
 };
