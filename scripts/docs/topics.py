@@ -28,6 +28,11 @@ TOPICS = [
           "the hold of the current call.",
           {"locked.hpp": None, "locked/options.hpp": None, "locked/scope.hpp": None,
            "strategy.hpp": None, "held.hpp": None, "completes_at_return.hpp": None}),
+    Topic("annotations", "Annotations of C++26",
+          "The header `<latchkey/annotations.hpp>`, for compilers with reflection. "
+          "[Annotations](../annotations.md) shows them beside the macros.",
+          {"annotations/values.hpp": None, "annotations/word.hpp": None,
+           "annotations/proxy.hpp": None, "annotations/check.hpp": None}),
     Topic("locks", "Locks and holds",
           "Connections to a backend, locks, and holds, without decorated methods.",
           {"locks.hpp": None, "lock.hpp": None, "read_write_lock.hpp": None, "hold.hpp": None,
@@ -88,7 +93,7 @@ TOPICS = [
 
 # Headers and folders whose declarations are not for users, although they are outside of `detail`.
 INTERNAL = {"key/", "asio/", "testing/contract/", "reflect/", "decorate/preprocessor.hpp", "locked/",
-            "aspect/"}
+            "aspect/", "annotations/"}
 
 # Members that only other headers use, of types whose other members are shown.
 HIDDEN = {
