@@ -9,6 +9,7 @@
 // exactly the deposits that were answered have been made: 0 if so. Locks live in this process
 // ("memory:") unless you pass a URI.
 #include <latchkey/asio.hpp>
+#include <latchkey/default_locks.hpp>
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>
