@@ -87,9 +87,10 @@ asio::awaitable<void> CoroutineRun::leave() {
     co_await release(std::move(*hold));
   } catch (const LockLost&) {
     if (call_->terms().raises_loss) throw;
-  } catch (const LockError&) {
+  } catch (const LockError& error) {
     // As in LockedCall::leave.
     if (call_->terms().raises_unconfirmed) throw;
+    call_->report_unconfirmed(error);
   }
 }
 

@@ -176,9 +176,10 @@ void LockedCall::leave() {
       release(linger);
     } catch (const LockLost&) {
       if (terms_->raises_loss) throw;
-    } catch (const LockError&) {
-      // The body has run under its lock, which ends with its lease. The listener has the event.
+    } catch (const LockError& error) {
+      // The body has run under its lock, which ends with its lease.
       if (terms_->raises_unconfirmed) throw;
+      report_unconfirmed(error);
     }
   } else {
     hold_->release_quietly_after(linger);
@@ -194,6 +195,10 @@ void LockedCall::throw_lost() const {
   site.body_ran = true;
   context.describe(site);
   throw LockLost(std::move(site));
+}
+
+void LockedCall::report_unconfirmed(const LockError& why) const noexcept {
+  report_failed_release(*locks_, why);
 }
 
 void rethrow_from_body() {

@@ -24,6 +24,7 @@
 namespace latchkey::inline v1 {
 
 class KeyError;
+class LockError;
 class Locks;
 
 namespace detail {
@@ -159,6 +160,9 @@ class LockedCall {
   [[nodiscard]] std::chrono::milliseconds linger() const;
   void release(std::chrono::milliseconds linger);
   [[noreturn]] void throw_lost() const;
+  /// For a release that was not confirmed, if it is not to be thrown: a program without a listener
+  /// would not know of it.
+  void report_unconfirmed(const LockError& why) const noexcept;
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;

@@ -6,6 +6,10 @@
 
 #include <latchkey/site.hpp>
 
+#include "locks/async/access.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
+
 namespace latchkey::inline v1::detail {
 
 void ErrorContext::describe(LockSite& site) const {
@@ -17,6 +21,10 @@ void ErrorContext::describe(LockSite& site) const {
   site.terms += lease.is_watchdog()
                     ? "watchdog"
                     : std::to_string(lease.length(std::chrono::milliseconds(0)).count()) + " ms";
+}
+
+void report_failed_release(const Locks& locks, const LockError& why) noexcept {
+  LockAccess::space(locks)->space().reporter().unlock_failed(why);
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -8,6 +8,10 @@
 #include <latchkey/error.hpp>
 #include <latchkey/lease.hpp>
 
+namespace latchkey::inline v1 {
+class Locks;
+}
+
 namespace latchkey::inline v1::detail {
 
 /// A decorated call, for errors that are thrown in it. Its texts are composed only for an error.
@@ -18,5 +22,8 @@ struct ErrorContext {
   /// Adds the method and its terms to `site`; nothing for a call that is not decorated.
   void describe(LockSite& site) const;
 };
+
+/// Reporter::unlock_failed of these Locks: a decorated call does not throw `why`.
+void report_failed_release(const Locks& locks, const LockError& why) noexcept;
 
 }  // namespace latchkey::inline v1::detail
