@@ -173,7 +173,7 @@ void initiate(AnyHandler<FlagSignature>&& handler, HandlerContext&& context, Cou
 
 void initiate(AnyHandler<CountSignature>&& handler, HandlerContext&& context,
               CountDownLatch&& latch, bool counts_down) {
-  start_latch_request(std::move(handler), context, std::move(latch),
+  start_latch_request(std::move(handler), context, latch,
                       counts_down ? LatchAction::count_down : LatchAction::count);
 }
 
