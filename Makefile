@@ -94,7 +94,7 @@ proofs: deps-stores
 	  else echo "There is no $(PROOFS): no program runs."; fi
 
 nightly:
-	@.ci/run --nightly && $(MAKE) --no-print-directory annotations other-languages
+	@.ci/run --nightly
 
 annotations:
 	@scripts/annotations.sh
