@@ -169,7 +169,8 @@ class CancellationStorm {
       auto handler = [this, state](const std::exception_ptr& error, const Hold& hold) {
         state->timer.cancel();
         ++(error ? cancelled : granted);
-        EXPECT_EQ(hold.lost(), error != nullptr);
+        // Whether it is still held depends on how long the handler waited for a thread.
+        EXPECT_EQ(hold.key().empty(), error != nullptr);
       };
       async_acquire(
           locks_.lock("storm:" + std::to_string(index % 20)),
