@@ -93,7 +93,8 @@ class RemoteHold {
   HoldId id;
   std::uint64_t token = 0;
   Coordinator* home = nullptr;
-  LockSpace* space = nullptr;
+  LockSpace* space = nullptr;   ///< gone in a forked child whose Locks are
+  std::size_t prefix_size = 0;  ///< CoordinatorSettings::prefix_size
   std::stop_source stop{std::nostopstate};
 
   // State.

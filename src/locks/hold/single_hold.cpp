@@ -10,7 +10,7 @@
 namespace latchkey::inline v1::detail {
 
 std::string_view SingleHold::key() const noexcept {
-  return remote_->space->without_prefix(remote_->home->key.view());
+  return remote_->home->key.view().substr(remote_->prefix_size);
 }
 
 std::chrono::milliseconds SingleHold::remaining() const noexcept {

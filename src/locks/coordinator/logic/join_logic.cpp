@@ -79,6 +79,7 @@ RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
   RemoteHold& joiner = ThreadCache<RemoteHold>::take();
   joiner.home = &home_;
   joiner.space = shard().space;
+  joiner.prefix_size = settings().prefix_size;
   joiner.id = hold.id;
   joiner.type = LockType::READ;
   joiner.owner = call.owner;

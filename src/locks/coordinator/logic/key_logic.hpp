@@ -59,6 +59,7 @@ class KeyLogic {
     RemoteHold& claim = ThreadCache<RemoteHold>::take();
     claim.home = &home_;
     claim.space = shard().space;
+    claim.prefix_size = settings().prefix_size;
     claim.id = shard().fresh_id();
     claim.type = terms.type;
     claim.owner = terms.owner;
