@@ -1,15 +1,12 @@
 // Strategies: what a call does if its lock is busy, unavailable or lost.
 #include <latchkey/strategy.hpp>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -168,19 +165,6 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 0);
   faults_.silent = false;
-}
-
-TEST_F(Strategies, AnUnconfirmedReleaseIsToldOnStandardErrorWithoutAListener) {
-  const latchkey::Locks silent(std::make_unique<latchkey::tests::FailingBackend>(faults_));
-  std::ostringstream told;
-  std::streambuf* const before = std::clog.rdbuf(told.rdbuf());
-  const int result = BUSY_CALL.in(silent)AROUND() {
-    faults_.silent = true;
-    return ++ran_;
-  };
-  std::clog.rdbuf(before);
-  EXPECT_EQ(result, 1);
-  EXPECT_THAT(told.str(), testing::StartsWith("latchkey: an unlock failed: "));
 }
 
 TEST_F(Strategies, AnUnconfirmedReleaseFollowsItsOwnSetting) {

@@ -14,9 +14,11 @@
 #include <thread>
 #include <vector>
 
+#include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
+#include "support/failing_backend.hpp"
 #include "support/manual_locks.hpp"
 
 namespace latchkey {
@@ -110,6 +112,21 @@ TEST(ListenerTest, WithoutOneTheFirstUnlockOnAnotherThreadIsTold) {
       told.str(),
       "latchkey: an unlock failed: the REENTRANT lock 'k' on memory: is not held by this owner "
       "by lock(): nothing to unlock; only Options::listener learns of more of them\n");
+}
+
+// The call returns the result of its body.
+TEST(ListenerTest, WithoutOneTheFirstUnconfirmedReleaseOfADecoratedCallIsTold) {
+  tests::Faults faults;
+  const Locks locks(std::make_unique<tests::FailingBackend>(faults));
+  std::ostringstream told;
+  std::streambuf* const before = std::clog.rdbuf(told.rdbuf());
+  const int result = LOCKED("k", LockType::REENTRANT, 1ms, 10s).in(locks)AROUND() {
+    faults.silent = true;
+    return 1;
+  };
+  std::clog.rdbuf(before);
+  EXPECT_EQ(result, 1);
+  EXPECT_TRUE(told.str().starts_with("latchkey: an unlock failed: ")) << told.str();
 }
 
 TEST(ListenerTest, ThatThrowsDisturbsNoCaller) {
