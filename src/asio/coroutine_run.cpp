@@ -85,12 +85,8 @@ asio::awaitable<void> CoroutineRun::leave() {
   }
   try {
     co_await release(std::move(*hold));
-  } catch (const LockLost&) {
-    if (call_->terms().raises_loss) throw;
-  } catch (const LockError& error) {
-    // As in LockedCall::leave.
-    if (call_->terms().raises_unconfirmed) throw;
-    call_->report_unconfirmed(error);
+  } catch (const LockError&) {
+    call_->failed_to_release();
   }
 }
 

@@ -174,12 +174,8 @@ void LockedCall::leave() {
   if (terms_->raises_loss || terms_->raises_unconfirmed) {
     try {
       release(linger);
-    } catch (const LockLost&) {
-      if (terms_->raises_loss) throw;
-    } catch (const LockError& error) {
-      // The body has run under its lock, which ends with its lease.
-      if (terms_->raises_unconfirmed) throw;
-      report_unconfirmed(error);
+    } catch (const LockError&) {
+      failed_to_release();
     }
   } else {
     hold_->release_quietly_after(linger);
@@ -197,8 +193,16 @@ void LockedCall::throw_lost() const {
   throw LockLost(std::move(site));
 }
 
-void LockedCall::report_unconfirmed(const LockError& why) const noexcept {
-  report_failed_release(*locks_, why);
+// The body has run under its lock, which ends with its lease.
+void LockedCall::failed_to_release() const {
+  try {
+    throw;
+  } catch (const LockLost&) {
+    if (terms_->raises_loss) throw;
+  } catch (const LockError& error) {
+    if (terms_->raises_unconfirmed) throw;
+    report_failed_release(*locks_, error);
+  }
 }
 
 void rethrow_from_body() {

@@ -52,7 +52,7 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   [[nodiscard]] Origin origin() const noexcept { return call_.origin_; }
   /// Throws LockLost for a hold that the body released, or that belongs to the parent of a fork.
   [[noreturn]] void throw_lost() const { call_.throw_lost(); }
-  void report_unconfirmed(const LockError& why) const noexcept { call_.report_unconfirmed(why); }
+  void failed_to_release() const { call_.failed_to_release(); }
   [[noreturn]] void name(const KeyError& error, Site& site, std::string_view key_template) {
     call_.name(error, site, key_template);
   }

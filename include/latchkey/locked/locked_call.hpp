@@ -24,7 +24,6 @@
 namespace latchkey::inline v1 {
 
 class KeyError;
-class LockError;
 class Locks;
 
 namespace detail {
@@ -160,9 +159,9 @@ class LockedCall {
   [[nodiscard]] std::chrono::milliseconds linger() const;
   void release(std::chrono::milliseconds linger);
   [[noreturn]] void throw_lost() const;
-  /// For a release that was not confirmed, if it is not to be thrown: a program without a listener
-  /// would not know of it.
-  void report_unconfirmed(const LockError& why) const noexcept;
+  /// For the handler around a release after the body. Throws the exception again if the terms say
+  /// so; otherwise a release that was not confirmed is told to a program without a listener.
+  void failed_to_release() const;
   void link() noexcept;
   void unlink() noexcept;
   void end() noexcept;
