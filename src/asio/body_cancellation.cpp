@@ -27,12 +27,15 @@ void BodyCancellation::cancel_on(const std::stop_token& token, Reason reason) {
   stops_.emplace(token, Cancel{weak_from_this(), reason});
 }
 
-// On any thread. The signal belongs to the strand.
+// On any thread. The signal belongs to the strand, which keeps what is posted to it if its context
+// has ended: so that must not keep the body, whose strand it is.
 void BodyCancellation::Cancel::post(asio::cancellation_type type) const noexcept {
   const std::shared_ptr<BodyCancellation> kept = body.lock();
   if (kept == nullptr) return;
   try {
-    asio::post(kept->executor_, [kept, type, why = reason] { kept->cancel(type, why); });
+    asio::post(kept->executor_, [weak = body, type, why = reason] {
+      if (const auto still = weak.lock()) still->cancel(type, why);
+    });
   } catch (const std::bad_alloc&) {
     return;  // the body runs to its end, and then a loss is thrown
   }

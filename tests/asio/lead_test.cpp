@@ -133,6 +133,18 @@ TEST_F(AsioLead, EndOfTheContextReleasesTheLock) {
   EXPECT_NO_THROW(static_cast<void>(locks.lock("leader", LockType::FENCED).acquire(1min)));
 }
 
+// The request to stop was posted to a strand that nobody runs any more, and the two kept each
+// other. Only the leak detector sees that.
+TEST_F(AsioLead, ContextThatEndsAsATermBeginsLeavesNothing) {
+  for (int round = 0; round < 200; ++round) {
+    asio::io_context ends;
+    async_lead(
+        locks, "leader", [](std::uint64_t) { return until_cancelled(); },
+        asio::bind_executor(ends, [](const std::exception_ptr&) { ADD_FAILURE(); }));
+    EXPECT_TRUE(eventually([&] { return !locks.inspect("leader").holders.empty(); }));
+  }
+}
+
 TEST_F(AsioLead, BadArgumentsAreErrorsOfTheOperation) {
   const auto use = [&]() -> asio::awaitable<void> {
     const LeaderCoroutine none;
