@@ -215,6 +215,7 @@ set(latchkey_testing_core_sources
   src/testing/manual_clock.cpp
   src/testing/recorder.cpp
   src/testing/scoped_locks.cpp
+  src/testing/scoped_policies.cpp
   src/testing/simulator.cpp
   src/testing/simulator/callers/multi_key_caller.cpp
   src/testing/simulator/callers/multi_key_calls.cpp
@@ -381,6 +382,7 @@ set(latchkey_testing_core_headers
   include/latchkey/testing/manual_clock.hpp
   include/latchkey/testing/recorder.hpp
   include/latchkey/testing/scoped_locks.hpp
+  include/latchkey/testing/scoped_policies.hpp
   include/latchkey/testing/simulator.hpp)
 
 set(latchkey_asio_sources

@@ -126,7 +126,8 @@ set(latchkey_tests_sources
   unit/testing/holds_lock_test.cpp
   unit/testing/manual_clock_test.cpp
   unit/testing/mock_backend_test.cpp
-  unit/testing/scoped_locks_test.cpp)
+  unit/testing/scoped_locks_test.cpp
+  unit/testing/scoped_policies_test.cpp)
 
 set(latchkey_redis_sources
   redis/client/commands_test.cpp

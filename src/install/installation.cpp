@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <latchkey/listener.hpp>
@@ -41,6 +45,18 @@ Installation::Installation(std::string path, const Options& options)
   throw_problems(path_, std::move(loaded.problems));
   connect(loaded);
   adopt(loaded);
+}
+
+Installation::Installation(LoadedPolicies loaded) { adopt(loaded); }
+
+const PolicyTable& policies_of_test(const std::string& file,
+                                    const std::optional<std::string>& text) {
+  LoadedPolicies loaded = load_test_policies(file, text);
+  throw_problems(file, std::move(loaded.problems));
+  static auto& all = *new std::deque<Installation>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  return all.emplace_back(std::move(loaded)).table();
 }
 
 void Installation::connect(LoadedPolicies& loaded) {

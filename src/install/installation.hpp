@@ -26,11 +26,15 @@ class Installation {
  public:
   /// Reads, checks and connects. Throws PolicyError with all mistakes; nothing is in force yet.
   Installation(std::string path, const Options& options);
+  /// Policies for a test, without backends.
+  explicit Installation(LoadedPolicies loaded);
   Installation(const Installation&) = delete;
   Installation& operator=(const Installation&) = delete;
   ~Installation() = default;
 
   [[nodiscard]] const Locks& default_locks() const noexcept { return *default_; }
+
+  [[nodiscard]] const PolicyTable& table() const noexcept { return *table_; }
 
   /// Returns the table that was in force before.
   const PolicyTable* publish() noexcept { return publish_policies(table_); }

@@ -31,6 +31,9 @@ struct LockPlace {
 struct Program {
   std::vector<LockPlace> places;     ///< in the order of files and lines
   std::vector<std::string> schemes;  ///< of the backends that it knows
+  /// False: a test, with some of the methods that the file is about. Rules may name others, and the
+  /// file may lack policies that LOCKED_BY names.
+  bool is_whole = true;
 };
 
 /// The program that this code is part of.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -60,18 +61,23 @@ std::string scheme_of(const std::string& uri) {
 
 namespace {
 
-LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::string>& schemes) {
-  LoadedPolicies loaded;
+/// Nothing, and a problem, if the file cannot be opened and read.
+std::optional<std::string> text_of(const std::string& path, Problems& problems) {
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.is_open() || stream.bad()) {
-    const char* const why = errno != 0 ? std::strerror(errno) : "it is not a file";
-    loaded.problems.push_back({{}, std::string("cannot be read: ") + why});
-    return loaded;
-  }
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.is_open() && !stream.bad()) return text;
+  const char* const why = errno != 0 ? std::strerror(errno) : "it is not a file";
+  problems.push_back({{}, std::string("cannot be read: ") + why});
+  return std::nullopt;
+}
+
+LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::string>& schemes) {
+  LoadedPolicies loaded;
+  const std::optional<std::string> text = text_of(path, loaded.problems);
+  if (!text) return loaded;
   loaded.readable = true;
-  loaded.file = read_policies(text, process_environment, loaded.problems);
+  loaded.file = read_policies(*text, process_environment, loaded.problems);
   // If YAML could not read all sections, every other check would report their absence.
   const bool complete = !loaded.file.backends.empty() || loaded.problems.empty();
   if (complete) check_backends(loaded.file, schemes, loaded.problems);
@@ -82,13 +88,28 @@ LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::
 
 LoadedPolicies load_policies(const std::string& path, const Program& program) {
   LoadedPolicies loaded = read_policy_file(path, program.schemes);
-  if (loaded.readable) loaded.plan = plan_policies(loaded.file, program.places, loaded.problems);
+  if (loaded.readable) loaded.plan = plan_policies(loaded.file, program, loaded.problems);
   return loaded;
 }
 
 LoadedPolicies load_policies(const std::string& path) {
   LoadedPolicies loaded = read_policy_file(path, backend_schemes());
   if (loaded.readable) check_keys(loaded.file, loaded.problems);
+  return loaded;
+}
+
+LoadedPolicies load_test_policies(const std::string& path, const std::optional<std::string>& text) {
+  LoadedPolicies loaded;
+  const std::optional<std::string> read = text ? text : text_of(path, loaded.problems);
+  if (!read) return loaded;
+  loaded.readable = true;
+  // No backend is connected, so their secrets need not be there.
+  const auto any_value = [](const std::string&) { return std::optional<std::string>("unused"); };
+  Program program = this_program();
+  program.is_whole = false;
+  loaded.file = read_policies(*read, any_value, loaded.problems);
+  loaded.plan = plan_policies(loaded.file, program, loaded.problems);
+  for (PlannedLock& lock : loaded.plan.locks) lock.backend.reset();
   return loaded;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct LoadedPolicies {
 
 /// The same without a program: the mistakes that the file alone shows. The plan is empty.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path);
+
+/// The policies of a test, from `text` or else from the file, for those methods that this program
+/// has. The plan names no backends.
+[[nodiscard]] LoadedPolicies load_test_policies(const std::string& path,
+                                                const std::optional<std::string>& text);
 
 /// As exceptions, in the order of the file.
 [[nodiscard]] std::vector<PolicyError> errors_of(const std::string& path, Problems problems);

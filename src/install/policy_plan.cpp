@@ -53,9 +53,11 @@ class Planner {
     for (const Rule& rule : file_.rules) check_key(rule.settings);
   }
 
-  PolicyPlan plan(const std::vector<LockPlace>& places) {
+  PolicyPlan plan(const Program& program) {
     check_keys();
-    const std::vector<const Rule*> rules = match_rules(file_.rules, places, problems_);
+    const std::vector<LockPlace>& places = program.places;
+    const std::vector<const Rule*> rules = match_rules(file_.rules, program, problems_);
+    is_whole_ = program.is_whole;
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (!places[i].traits.once) rules_of_locks_.insert(rules[i]);
     }
@@ -137,6 +139,7 @@ class Planner {
   bool add_own_policy(Layers& layers, PlannedLock& lock, const Rule* rule) {
     const std::string& name = lock.place.text;
     const NamedPolicy* const own = file_.find_policy(name);
+    if (own == nullptr && !is_whole_) return false;
     if (own == nullptr) {
       std::vector<std::string_view> right;
       right.reserve(file_.policies.size());
@@ -296,14 +299,14 @@ class Planner {
   const PolicyFile& file_;
   Problems& problems_;
   PolicyPlan plan_{};
+  bool is_whole_ = true;
   std::set<const Rule*> rules_of_locks_{};  ///< that apply to a LOCKED or LOCKED_BY
 };
 
 }  // namespace
 
-PolicyPlan plan_policies(const PolicyFile& file, const std::vector<LockPlace>& places,
-                         Problems& problems) {
-  return Planner(file, problems).plan(places);
+PolicyPlan plan_policies(const PolicyFile& file, const Program& program, Problems& problems) {
+  return Planner(file, problems).plan(program);
 }
 
 void check_keys(const PolicyFile& file, Problems& problems) {

@@ -31,7 +31,7 @@ struct PolicyPlan {
 };
 
 /// Mistakes are appended to `problems`.
-[[nodiscard]] PolicyPlan plan_policies(const PolicyFile& file, const std::vector<LockPlace>& places,
+[[nodiscard]] PolicyPlan plan_policies(const PolicyFile& file, const Program& program,
                                        Problems& problems);
 
 /// The mistakes in keys that the file alone shows.

@@ -102,14 +102,15 @@ class Match {
 
 }  // namespace
 
-std::vector<const Rule*> match_rules(const std::vector<Rule>& rules,
-                                     const std::vector<LockPlace>& places, Problems& problems) {
+std::vector<const Rule*> match_rules(const std::vector<Rule>& rules, const Program& program,
+                                     Problems& problems) {
+  const std::vector<LockPlace>& places = program.places;
   Match match(rules, problems);
   std::vector<const Rule*> matched;
   matched.reserve(places.size());
   for (const LockPlace& place : places) matched.push_back(match.strongest(place));
   for (const Rule& rule : rules) {
-    if (!match.is_used(rule)) {
+    if (program.is_whole && !match.is_used(rule)) {
       problems.push_back({rule.pattern.at, unmatched_sentence(rule, places)});
     }
   }

@@ -10,9 +10,9 @@
 namespace latchkey::inline v1::detail {
 
 /// For each place the most specific rule that names its method, null if none does. A rule that
-/// names no method is a problem, and so are two rules of which neither is more specific.
+/// names no method of a whole program is a problem, and so are two rules of which neither is more
+/// specific.
 [[nodiscard]] std::vector<const Rule*> match_rules(const std::vector<Rule>& rules,
-                                                   const std::vector<LockPlace>& places,
-                                                   Problems& problems);
+                                                   const Program& program, Problems& problems);
 
 }  // namespace latchkey::inline v1::detail

@@ -89,10 +89,13 @@ const Locks& locks_for(const OnceSite& site, const Locks* said) {
 }
 
 void throw_not_configured(std::string_view policy) {
-  throw NotConfigured("LOCKED_BY(\"" + std::string(policy) +
-                      "\") takes everything from a policy, and none is loaded: write "
-                      "latchkey::install_from(\"latchkey.yaml\") at the start of main, with '" +
-                      std::string(policy) + "' among the policies of that file");
+  throw NotConfigured(
+      "LOCKED_BY(\"" + std::string(policy) +
+      "\") takes everything from a policy, and none of this name is loaded: write "
+      "latchkey::install_from(\"latchkey.yaml\") at the start of main, with '" +
+      std::string(policy) +
+      "' among the policies of that file, or latchkey::testing::ScopedPolicies in a "
+      "test");
 }
 
 }  // namespace latchkey::inline v1::detail

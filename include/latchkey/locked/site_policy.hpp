@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +49,11 @@ using PolicyTable = std::vector<const SitePolicy*>;
 /// Makes a table current for all calls that begin from now on, for all sites at once. Returns the
 /// previous table; null: none. A table must never be destroyed.
 const PolicyTable* publish_policies(const PolicyTable* table) noexcept;
+
+/// The policies of a test, from `text` or else from the file (testing::ScopedPolicies). They are
+/// never destroyed. Throws PolicyError. Thread-safe.
+[[nodiscard]] const PolicyTable& policies_of_test(const std::string& file,
+                                                  const std::optional<std::string>& text);
 
 /// The kinds of SiteNote whose `facts` point to a LockedSite.
 inline constexpr std::string_view lock_kind = "LOCKED";

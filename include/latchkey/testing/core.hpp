@@ -8,3 +8,4 @@
 #include <latchkey/testing/manual_clock.hpp>
 #include <latchkey/testing/recorder.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
+#include <latchkey/testing/scoped_policies.hpp>

@@ -145,10 +145,11 @@ Explanation explain(const std::vector<Layer>& layers, const detail::LockPlace& p
 }  // namespace
 
 std::vector<Explanation> explain_policies(const detail::PolicyFile& file,
-                                          const std::vector<detail::LockPlace>& places,
+                                          const detail::Program& program,
                                           const std::string& method) {
   detail::Problems ignored;  // the file has been checked
-  const std::vector<const detail::Rule*> rules = detail::match_rules(file.rules, places, ignored);
+  const std::vector<const detail::Rule*> rules = detail::match_rules(file.rules, program, ignored);
+  const std::vector<detail::LockPlace>& places = program.places;
   std::vector<Explanation> explanations;
   for (std::size_t each = 0; each < places.size(); ++each) {
     const detail::LockPlace& place = places[each];

@@ -61,7 +61,7 @@ int explain(const PolicyOptions& options) {
   const SitesFile sites(options.sites);
   const detail::LoadedPolicies loaded = detail::load_policies(options.file, sites.program());
   detail::throw_problems(options.file, loaded.problems);
-  const auto explanations = explain_policies(loaded.file, sites.program().places, options.method);
+  const auto explanations = explain_policies(loaded.file, sites.program(), options.method);
   if (explanations.empty()) {
     throw UsageError("'" + options.method + "': no decorated method has this name in " +
                      options.sites);

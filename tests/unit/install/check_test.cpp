@@ -199,7 +199,7 @@ TEST(Check, LockedByNeedsItsPolicyAndAKey) {
   EXPECT_THAT(only_mistake(memory + "policies:\n  money: {type: READ}\n"),
               HasSubstr("4:3 the policy 'money' has no key, which LOCKED_BY of"));
   EXPECT_EQ(only_mistake(memory + "policies:\n  money: {type: READ}\nrules:\n  Till::pay: {key: "
-                                  "x}\n  Bank::deposit: {key: x}\n"),
+                                  "x}\n  Bank::deposit: {key: x}\n  Vault::open: {key: x}\n"),
             "");
 }
 

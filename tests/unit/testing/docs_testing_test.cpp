@@ -20,6 +20,8 @@
 #include <latchkey/testing/backend_contract.hpp>
 #include <latchkey/testing/simulator.hpp>
 
+#include "unit/policy/policy_text.hpp"
+
 // clang-format off: the page's own lines
 namespace docs_testing {
 namespace {
@@ -35,6 +37,7 @@ using ::testing::Return;
 
 struct Account {
   int id = 0;
+  LATCHKEY_REFLECT(Account);
 };
 
 class Ledger {
@@ -126,6 +129,44 @@ TEST(Bank, ChangesNothingIfTheBackendIsUnavailable) {
   EXPECT_CALL(ledger, add).Times(0);
   const auto skipping = clock.skip_waits();
   EXPECT_THROW(Bank(ledger).deposit({42}, 10), latchkey::BackendUnavailable);
+}
+
+class Vault {
+ public:
+  void open(const Account& account) {
+    LOCKED_BY("money") AROUND(account) { ++opened_; };
+  }
+
+ private:
+  int opened_ = 0;
+};
+
+TEST(Vault, IsLockedByTheKeyOfItsPolicy) {
+  const ScopedLocks locks;
+  const auto policies = ScopedPolicies::from_text(R"(
+policies:
+  money: {key: "vault:{account.id}", type: WRITE}
+)");
+  Vault().open({42});
+  EXPECT_THAT(locks.taken(), ElementsAre(Taken{"vault:42", LockType::WRITE}));
+}
+
+/// The file of docs/policies.md.
+const latchkey::tests::PolicyText service(R"(
+backends:
+  main: redis://:${REDIS_PASSWORD}@127.0.0.1:6379/0
+policies:
+  money:
+    key: "account:{account.id}"
+    type: WRITE
+)");
+const std::string& own_file = service.path();
+
+TEST(Vault, IsLockedAsInProduction) {
+  const ScopedLocks locks;
+  const auto policies = ScopedPolicies::from_file(own_file);
+  Vault().open({42});
+  EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::WRITE}));
 }
 
 TEST(Bank, CanDeadlockWithItself) {
@@ -273,7 +314,7 @@ std::vector<std::string> snippets(const std::string& page) {
 TEST(DocsTesting, EverySnippetIsCompiledAndRunHere) {
   const std::string source = content("tests/unit/testing/docs_testing_test.cpp");
   const auto all = snippets(content("docs/testing.md"));
-  EXPECT_EQ(all.size(), 11U);
+  EXPECT_EQ(all.size(), 13U);
   for (const std::string& snippet : all) EXPECT_THAT(source, HasSubstr(snippet));
 }
 
