@@ -23,9 +23,9 @@ namespace latchkey::inline v1::detail {
 /// destroyed while it is pending.
 class AsyncLatchWait final : public LatchWaits::Waiter {
  public:
-  /// `key`, with its prefix, must outlive it.
-  AsyncLatchWait(LockSpace& space, std::string_view key, AsyncObserver& observer) noexcept
-      : Waiter(key), space_(space), observer_(observer) {}
+  /// The key, with its prefix, must outlive it.
+  AsyncLatchWait(LockSpace& space, std::string_view its_key, AsyncObserver& observer) noexcept
+      : Waiter(its_key), space_(space), observer_(observer) {}
 
   /// The observer will be told of the end. Throws BackendUnavailable.
   void start(Wait length);
