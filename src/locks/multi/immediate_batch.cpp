@@ -78,13 +78,13 @@ bool ImmediateBatch::all_unused(ShardLocks& locks) noexcept {
   });
 }
 
-// False: there is no memory for one of them.
+// After all_unused. False: there is no memory for one of them.
 bool ImmediateBatch::claim_all(ShardLocks& locks) noexcept {
   try {
     for (Item& item : items()) {
       Shard& shard = space_.driver().shard_of(item.hash);
       static_cast<void>(locks.of(shard));
-      item.home = &ShardDriver::coordinator(shard, {item.key, item.hash, shard});
+      item.home = &ShardDriver::new_coordinator(shard, {item.key, item.hash, shard});
       item.claim = &item.home->claim_at_once(terms_, now_);
     }
     return true;

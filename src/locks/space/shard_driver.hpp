@@ -81,6 +81,11 @@ class ShardDriver final : public ImmediateBackend {
   [[nodiscard]] static Coordinator& coordinator(Shard& shard, const KeyPlace& place)
       LATCHKEY_REQUIRES(shard.mutex) {
     if (Coordinator* const found = shard.table.find(place.key, place.hash)) return *found;
+    return new_coordinator(shard, place);
+  }
+  /// For a key that has none. Throws std::bad_alloc.
+  [[nodiscard]] static Coordinator& new_coordinator(Shard& shard, const KeyPlace& place)
+      LATCHKEY_REQUIRES(shard.mutex) {
     Coordinator& made = shard.table.insert(place.key, place.hash);
     made.start(shard.context);
     return made;
