@@ -63,16 +63,10 @@ class AcquireOperation final : public Operation {
 
   void complete(Reference self) override {
     AnyHandler<Signature> handler = handler_.take();
-    std::exception_ptr error = std::exchange(failure_, nullptr);
     std::optional<Hold> hold;
-    try {
-      if (!error) hold = one_ ? take_from(*one_) : take_from(*several_);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    {
-      const Reference dropped = std::move(self);
-    }
+    std::exception_ptr error =
+        error_of([&] { hold = one_ ? take_from(*one_) : take_from(*several_); });
+    static_cast<void>(Reference(std::move(self)));
     if constexpr (may_be_busy) {
       std::move(handler)(std::move(error), std::move(hold));
     } else {

@@ -52,16 +52,9 @@ class LatchOperation : public Operation {
  private:
   void complete(Reference self) override {
     AnyHandler<Signature> handler = handler_.take();
-    std::exception_ptr error = std::exchange(failure_, nullptr);
     std::uint32_t value = 0;
-    try {
-      if (!error) value = result();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    {
-      const Reference dropped = std::move(self);
-    }
+    std::exception_ptr error = error_of([&] { value = result(); });
+    static_cast<void>(Reference(std::move(self)));
     if constexpr (std::is_same_v<Signature, DoneSignature>) {
       std::move(handler)(std::move(error));
     } else if constexpr (std::is_same_v<Signature, FlagSignature>) {

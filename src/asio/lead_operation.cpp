@@ -155,15 +155,8 @@ class LeadOperation final : public Operation {
 
   void complete(Reference self) override {
     AnyHandler<DoneSignature> handler = handler_.take();
-    std::exception_ptr error = std::exchange(failure_, nullptr);
-    try {
-      if (!error) loop_->throw_if_ended_early();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    {
-      const Reference dropped = std::move(self);
-    }
+    std::exception_ptr error = error_of([&] { loop_->throw_if_ended_early(); });
+    static_cast<void>(Reference(std::move(self)));
     std::move(handler)(std::move(error));
   }
 

@@ -93,7 +93,17 @@ class Operation : protected AsyncObserver {
 
   [[nodiscard]] AsyncObserver& observer() noexcept { return *this; }
 
-  std::exception_ptr failure_{};  ///< start_work threw
+  /// For `complete`: what `take()` throws, or why the work did not start. Null: neither.
+  template <class Take>
+  [[nodiscard]] std::exception_ptr error_of(Take&& take) noexcept {
+    if (failure_) return std::exchange(failure_, nullptr);
+    try {
+      take();
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
 
  private:
   class Posted;
@@ -110,6 +120,7 @@ class Operation : protected AsyncObserver {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
+  std::exception_ptr failure_{};  ///< start_work threw
   std::atomic<unsigned> references_{1};
   std::atomic<Progress> progress_{Progress::starting};
   boost::asio::any_io_executor executor_;

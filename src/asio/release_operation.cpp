@@ -42,16 +42,9 @@ class ReleaseOperation final : public Operation {
 
   void complete(Reference self) override {
     AnyHandler<ReleaseSignature> handler = handler_.take();
-    std::exception_ptr error = std::exchange(failure_, nullptr);
     bool held = false;
-    try {
-      if (!error) held = result();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    {
-      const Reference dropped = std::move(self);
-    }
+    std::exception_ptr error = error_of([&] { held = result(); });
+    static_cast<void>(Reference(std::move(self)));
     std::move(handler)(std::move(error), held);
   }
 
