@@ -56,24 +56,37 @@ for program in pairs ghost streams section; do
   export "${program^^}=$work/stores/$program"
 done
 
-present=0 absent=0 skipped=0
-# run <name> <command>...
-run() {
-  local name=$1 log status
+# attempt <name> <command>...: leaves the status in $work/<name>.status
+attempt() {
+  local name=$1 status
   shift
-  wanted "$name" || return 0
-  log=$work/$name.out
-  : >"$log"
+  : >"$work/$name.out"
   for _ in 1 2 3; do
     status=0
-    timeout 300 "$@" >>"$log" 2>&1 || status=$?
+    timeout 300 "$@" >>"$work/$name.out" 2>&1 || status=$?
     ((status != 0 && status != 77)) || break
   done
-  case $status in
-    0) absent=$((absent + 1)) ;;
-    77) skipped=$((skipped + 1)); say "$name cannot run: $(tail -n 1 "$log")" ;;
-    *) present=$((present + 1)); say "$name: PRESENT (status $status): $(tail -n 1 "$log")" ;;
-  esac
+  echo "$status" >"$work/$name.status"
+}
+
+running=() names=()
+await_running() {
+  ((${#running[@]} == 0)) || wait "${running[@]}"
+  running=()
+}
+# run <name> <command>...: alone
+run() {
+  await_running
+  run_beside "$@"
+  await_running
+}
+# The same beside one more: for what measures nothing, and mostly waits for its own server.
+run_beside() {
+  wanted "$1" || return 0
+  names+=("$1")
+  ((${#running[@]} < 2)) || { wait "${running[0]}"; running=("${running[@]:1}"); }
+  attempt "$@" &
+  running+=($!)
 }
 
 for source in "$folder"/core/*.cpp; do
@@ -83,7 +96,7 @@ for source in "$folder"/core/*.cpp; do
   run "$name" "$work/core/$name" "${arguments[@]}"
 done
 for script in $(printf '%s\n' "$folder"/stores/[0-9]*.sh | sort -V); do
-  run "$(basename "$script" .sh)" bash "$script"
+  run_beside "$(basename "$script" .sh)" bash "$script"
 done
 
 daily() { find "$work/daily_$1" -maxdepth 1 -type f -executable -not -name '*.so*' | head -n 1; }
@@ -100,5 +113,15 @@ for life in static local; do
   run "listener_at_exit_$life" bash -c 'often "$@"' often "$(daily listener_at_exit)" "$life"
 done
 
+await_running
+present=0 absent=0 skipped=0
+for name in "${names[@]}"; do
+  status=$(<"$work/$name.status")
+  case $status in
+    0) absent=$((absent + 1)) ;;
+    77) skipped=$((skipped + 1)); say "$name cannot run: $(tail -n 1 "$work/$name.out")" ;;
+    *) present=$((present + 1)); say "$name: PRESENT (status $status): $(tail -n 1 "$work/$name.out")" ;;
+  esac
+done
 printf '%d passed, %d failed, %d skipped\n' "$absent" "$present" "$skipped"
 ((present == 0))
