@@ -4,6 +4,11 @@
 # these, one of each in the folders of the adapters.
 set(LATCHKEY_ADAPTERS "")
 
+# CMake's own module also finds headers without a package file; newer releases warn if nobody says so.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 OLD)
+endif()
+
 function(latchkey_adapter name package target)
   separate_arguments(package)
   find_package(${package} QUIET)
