@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <random>
 #include <utility>
 
@@ -77,15 +77,14 @@ class Processes {
 
  private:
   void start(std::size_t number) {
-    std::optional<Children>& child = children_[number];
-    child.emplace();
-    child->start([&, its_seed = random()] { work_(number, its_seed); });
+    children_[number] = std::make_unique<Children>();
+    children_[number]->start([&, its_seed = random()] { work_(number, its_seed); });
   }
 
   const Work work_;
   std::minstd_rand random_{static_cast<unsigned>(seed_of_soak())};
   Steady::time_point end_;
-  std::array<std::optional<Children>, 4> children_;
+  std::array<std::unique_ptr<Children>, 4> children_;
 };
 
 }  // namespace latchkey::soak
