@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <ratio>
@@ -19,6 +18,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/key/parsed_key.hpp>
 
+#include "fuzz/require.hpp"
 #include "unit/key/sample.hpp"
 
 namespace sample {
@@ -46,6 +46,7 @@ LATCHKEY_REFLECT(Event);
 namespace {
 
 using latchkey::KeyBuffer;
+using latchkey::fuzz::require;
 using sample::Account;
 using sample::Customer;
 using sample::Event;
@@ -84,10 +85,6 @@ Account account_for(std::uint8_t presence) {
   if ((presence & 64) != 0) account.notes[7] = "seven is a long enough text for a heap";
   if ((presence & 128) != 0) account.label = "la:bel";
   return account;
-}
-
-void require(bool promise) {
-  if (!promise) std::abort();
 }
 
 void require_a_key(std::string_view key) {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.hpp"
 #include "policy/method_pattern.hpp"
 #include "policy/reader.hpp"
 
@@ -17,12 +17,9 @@ namespace {
 using latchkey::detail::Place;
 using latchkey::detail::PolicyFile;
 using latchkey::detail::Problems;
+using latchkey::fuzz::require;
 
 constexpr std::string_view password = "hunter2-and-more";
-
-void require(bool promise) {
-  if (!promise) std::abort();
-}
 
 std::optional<std::string> environment(const std::string& name) {
   if (name == "E") return "";

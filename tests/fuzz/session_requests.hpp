@@ -2,17 +2,14 @@
 #pragma once
 
 #include <array>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <latchkey/backend.hpp>
 
-namespace latchkey::fuzz {
+#include "fuzz/require.hpp"
 
-inline void require(bool promise) {
-  if (!promise) std::abort();
-}
+namespace latchkey::fuzz {
 
 /// A request, and how many outcomes it has had.
 struct Asked : Request {

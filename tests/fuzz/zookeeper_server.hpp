@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
 #include <stdexcept>
 #include <string>
@@ -19,15 +18,12 @@
 #include <utility>
 
 #include "core/file_descriptor.hpp"
+#include "fuzz/require.hpp"
 #include "support/servers/loopback.hpp"
 
 namespace latchkey::fuzz {
 
 using detail::FileDescriptor;
-
-inline void require(bool promise) {
-  if (!promise) std::abort();
-}
 
 inline tcp_info connection_of(int descriptor) {
   tcp_info info{};
