@@ -4,13 +4,13 @@
 #include <bson/bson.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <map>
+#include <list>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_descriptor.hpp"
 #include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
@@ -33,6 +34,116 @@ inline std::string bson_of(const std::string& json) {
   return bytes;
 }
 
+/// Messages of MongoDB's wire protocol.
+namespace mongodb_wire {
+
+constexpr std::size_t head_size = 16;
+constexpr std::int32_t reply = 1, query = 2004, message = 2013;
+
+inline std::string number(std::int32_t value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+inline std::int32_t number_at(std::string_view bytes, std::size_t at) {
+  std::int32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+/// A message of a client.
+struct Command {
+  std::int32_t id = 0;
+  bool greets = false;  ///< libmongoc greets by OP_QUERY, and goes on with OP_MSG
+  std::string name{};   ///< such as findAndModify
+  std::string document{};
+};
+
+inline Command command_in(const std::string& bytes) {
+  const bool greets = number_at(bytes, 12) == query;
+  // OP_QUERY: flags, the collection's name, two numbers; OP_MSG: flags, the kind of the section.
+  const std::size_t begin = greets ? bytes.find('\0', head_size + 4) + 1 + 8 : head_size + 5;
+  const std::string document =
+      bytes.substr(begin, static_cast<std::size_t>(number_at(bytes, begin)));
+  return {number_at(bytes, 4), greets, document.c_str() + 5, document};  // its first field's name
+}
+/// The reply with this document.
+inline std::string reply_to(const Command& command, const std::string& document) {
+  const std::string body =
+      (command.greets ? number(8) + std::string(12, '\0') + number(1) : std::string(5, '\0')) +
+      document;
+  return number(static_cast<std::int32_t>(head_size + body.size())) + number(1) +
+         number(command.id) + number(command.greets ? reply : message) + body;
+}
+
+}  // namespace mongodb_wire
+
+/// Serves the clients of a listening socket. One thread at a time.
+class FakeMongo {
+ public:
+  using Command = mongodb_wire::Command;
+  /// What is sent when a command has arrived. Empty: the connection is closed.
+  using Answer = std::function<std::optional<std::string>(const Command& command)>;
+
+  FakeMongo(latchkey::detail::FileDescriptor listening, Answer answer)
+      : answer_(std::move(answer)), listening_(std::move(listening)) {}
+
+  /// Serves what has arrived, or arrives within `milliseconds`. False: nothing has.
+  bool work(int milliseconds) {
+    std::vector<pollfd> wanted{{.fd = listening_.get(), .events = POLLIN, .revents = 0}};
+    for (const Client& each : clients_) {
+      wanted.push_back({.fd = each.socket.get(), .events = POLLIN, .revents = 0});
+    }
+    if (::poll(wanted.data(), wanted.size(), milliseconds) <= 0) return false;
+    std::size_t at = 1;
+    for (auto client = clients_.begin(); client != clients_.end();) {
+      const auto one = client++;
+      if (wanted[at++].revents != 0 && !serve(*one)) clients_.erase(one);
+    }
+    if (wanted.front().revents == 0) return true;
+    latchkey::detail::FileDescriptor socket(
+        ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket.valid()) clients_.emplace_back().socket = std::move(socket);
+    return true;
+  }
+  void hang_up() { clients_.clear(); }
+  /// Sends bytes to every client.
+  void say(const std::string& bytes) {
+    for (const Client& each : clients_) write(each, bytes);
+  }
+
+ private:
+  struct Client {
+    latchkey::detail::FileDescriptor socket{};
+    std::string received{};
+  };
+
+  static void write(const Client& client, const std::string& bytes) {
+    static_cast<void>(
+        ::send(client.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  }
+  bool serve(Client& client) {
+    using namespace mongodb_wire;
+    char part[16384];
+    const ssize_t size = ::recv(client.socket.get(), part, sizeof part, MSG_DONTWAIT);
+    if (size <= 0) return false;
+    std::string& all = client.received;
+    all.append(part, static_cast<std::size_t>(size));
+    while (all.size() >= head_size && all.size() >= static_cast<std::size_t>(number_at(all, 0))) {
+      const std::string one = all.substr(0, static_cast<std::size_t>(number_at(all, 0)));
+      all.erase(0, one.size());
+      const auto bytes = answer_(command_in(one));
+      if (!bytes) return false;
+      write(client, *bytes);
+    }
+    return true;
+  }
+
+  const Answer answer_;
+  const latchkey::detail::FileDescriptor listening_;
+  std::list<Client> clients_;
+};
+
 /// Listens on a free port of 127.0.0.1, and serves in a thread of its own.
 class FakeMongoServer {
  public:
@@ -40,21 +151,7 @@ class FakeMongoServer {
   /// no documents.
   using Answer = std::function<std::string(std::string_view command)>;
 
-  explicit FakeMongoServer(Answer answer)
-      : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    port_ = listen_on_loopback(listening_);
-    thread_ = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) serve();
-    });
-  }
-  FakeMongoServer(const FakeMongoServer&) = delete;
-  FakeMongoServer& operator=(const FakeMongoServer&) = delete;
-  ~FakeMongoServer() {
-    thread_.request_stop();
-    thread_.join();
-    for (const auto& [socket, received] : clients_) ::close(socket);
-    ::close(listening_);
-  }
+  explicit FakeMongoServer(Answer answer) : FakeMongoServer(std::move(answer), listening()) {}
 
   [[nodiscard]] std::string uri() const {
     return "mongodb://127.0.0.1:" + std::to_string(port_) + "/locks";
@@ -64,64 +161,21 @@ class FakeMongoServer {
       "maxWriteBatchSize": 100000, "minWireVersion": 0, "maxWireVersion": 13, "ok": 1)";
 
  private:
-  static constexpr std::size_t head_size = 16;
-  static constexpr std::int32_t reply = 1, query = 2004, message = 2013;
+  static latchkey::detail::FileDescriptor listening() {
+    return latchkey::detail::FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
+  FakeMongoServer(Answer answer, latchkey::detail::FileDescriptor socket)
+      : port_(listen_on_loopback(socket.get())),
+        server_(std::move(socket),
+                [answer = std::move(answer)](const FakeMongo::Command& command) {
+                  const std::string json = answer(command.name);
+                  return mongodb_wire::reply_to(
+                      command, bson_of(json.empty() ? honest(command.name) : json));
+                }),
+        thread_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) server_.work(10);
+        }) {}
 
-  static std::string number(std::int32_t value) {
-    std::string bytes(sizeof value, '\0');
-    std::memcpy(bytes.data(), &value, sizeof value);
-    return bytes;
-  }
-  static std::int32_t number_at(std::string_view bytes, std::size_t at) {
-    std::int32_t value = 0;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    return value;
-  }
-
-  void serve() {
-    std::vector<pollfd> wanted{{.fd = listening_, .events = POLLIN, .revents = 0}};
-    for (const auto& [socket, received] : clients_) {
-      wanted.push_back({.fd = socket, .events = POLLIN, .revents = 0});
-    }
-    if (::poll(wanted.data(), wanted.size(), 10) <= 0) return;
-    for (std::size_t at = 1; at < wanted.size(); ++at) {
-      if (wanted[at].revents != 0 && !read(wanted[at].fd)) {
-        ::close(wanted[at].fd);
-        clients_.erase(wanted[at].fd);
-      }
-    }
-    if (wanted.front().revents == 0) return;
-    const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (socket >= 0) clients_[socket];
-  }
-  bool read(int socket) {
-    char part[16384];
-    const ssize_t size = ::recv(socket, part, sizeof part, MSG_DONTWAIT);
-    if (size <= 0) return false;
-    std::string& all = clients_[socket];
-    all.append(part, static_cast<std::size_t>(size));
-    while (all.size() >= head_size && all.size() >= static_cast<std::size_t>(number_at(all, 0))) {
-      const std::string one = all.substr(0, static_cast<std::size_t>(number_at(all, 0)));
-      all.erase(0, one.size());
-      const std::string bytes = reply_to(one);
-      static_cast<void>(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL));
-    }
-    return true;
-  }
-  /// libmongoc greets by OP_QUERY, and goes on with OP_MSG.
-  std::string reply_to(const std::string& request) {
-    const bool greets = number_at(request, 12) == query;
-    // OP_QUERY: flags, the collection's name, two numbers; OP_MSG: flags, the kind of the section.
-    const std::size_t begin = greets ? request.find('\0', head_size + 4) + 1 + 8 : head_size + 5;
-    const std::string_view command(request.c_str() + begin + 5);  // the name of the first field
-    std::string json = answer_(command);
-    if (json.empty()) json = honest(command);
-    const std::string body =
-        (greets ? number(8) + std::string(12, '\0') + number(1) : std::string(5, '\0')) +
-        bson_of(json);
-    return number(static_cast<std::int32_t>(head_size + body.size())) + number(1) +
-           number(number_at(request, 4)) + number(greets ? reply : message) + body;
-  }
   static std::string honest(std::string_view command) {
     if (command == "find") {
       return R"({"cursor": {"id": {"$numberLong": "0"}, "ns": "l.l", "firstBatch": []}, "ok": 1})";
@@ -133,10 +187,8 @@ class FakeMongoServer {
            std::string(hello) + '}';
   }
 
-  const Answer answer_;
-  const int listening_;
-  std::uint16_t port_ = 0;
-  std::map<int, std::string> clients_;  ///< by the socket: what has been received
+  const std::uint16_t port_;
+  FakeMongo server_;
   std::jthread thread_;
 };
 
