@@ -20,6 +20,10 @@ bool find_value(const bson_t& document, const char* path, bson_iter_t& found) {
   return ::bson_iter_init(&whole, &document) && ::bson_iter_find_descendant(&whole, path, &found);
 }
 
+bool is_embedded(const bson_iter_t& at) {
+  return BSON_ITER_HOLDS_DOCUMENT(&at) || BSON_ITER_HOLDS_ARRAY(&at);
+}
+
 Bson embedded(const bson_iter_t& at) {
   const std::uint8_t* data = nullptr;
   std::uint32_t size = 0;
@@ -31,6 +35,46 @@ Bson embedded(const bson_iter_t& at) {
   bson_t view;
   if (data == nullptr || !::bson_init_static(&view, data, size)) return {};
   return Bson(view);
+}
+
+std::optional<std::int64_t> number_at(const bson_iter_t& at) {
+  if (!BSON_ITER_HOLDS_NUMBER(&at)) return std::nullopt;
+  if (!BSON_ITER_HOLDS_DOUBLE(&at)) return ::bson_iter_as_int64(&at);
+  const double number = ::bson_iter_double(&at);
+  constexpr double exact = 9'007'199'254'740'992;  // beyond it a double skips integers
+  if (!(number >= -exact && number <= exact) || number != std::trunc(number)) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+/// {$or: …}, or the value of a field whose filter is {$exists: …}.
+bool is_operator(const bson_iter_t& field) {
+  if (*::bson_iter_key(&field) == '$') return true;
+  bson_iter_t first;
+  return BSON_ITER_HOLDS_DOCUMENT(&field) && ::bson_iter_recurse(&field, &first) &&
+         ::bson_iter_next(&first) && *::bson_iter_key(&first) == '$';
+}
+
+bool has_in_a_part(const bson_t& parts, const char* name) {
+  bson_iter_t part, found;
+  if (!::bson_iter_init(&part, &parts)) return false;
+  while (::bson_iter_next(&part)) {
+    if (::bson_iter_recurse(&part, &found) && ::bson_iter_find(&found, name)) return true;
+  }
+  return false;
+}
+
+bool same(const bson_iter_t& shown, const bson_iter_t& expected) {
+  if (BSON_ITER_HOLDS_NUMBER(&expected)) {
+    return number_at(shown) && number_at(shown) == number_at(expected);
+  }
+  if (::bson_iter_type(&shown) != ::bson_iter_type(&expected)) return false;
+  if (is_embedded(expected)) {
+    return agrees(embedded(shown).get(), embedded(expected).get(), Bson().get());
+  }
+  const auto bytes = [](const bson_iter_t& at) {
+    return std::string_view(reinterpret_cast<const char*>(at.raw) + at.d1, at.next_off - at.d1);
+  };
+  return bytes(shown) == bytes(expected);
 }
 
 }  // namespace
@@ -105,12 +149,7 @@ std::optional<std::string> text_at(const bson_t& document, const char* path) {
 
 std::optional<std::int64_t> integer_at(const bson_t& document, const char* path) {
   bson_iter_t found;
-  if (!find_value(document, path, found) || !BSON_ITER_HOLDS_NUMBER(&found)) return std::nullopt;
-  if (!BSON_ITER_HOLDS_DOUBLE(&found)) return ::bson_iter_as_int64(&found);
-  const double number = ::bson_iter_double(&found);
-  constexpr double exact = 9'007'199'254'740'992;  // beyond it a double skips integers
-  if (!(number >= -exact && number <= exact) || number != std::trunc(number)) return std::nullopt;
-  return static_cast<std::int64_t>(number);
+  return find_value(document, path, found) ? number_at(found) : std::nullopt;
 }
 
 std::optional<Date> date_at(const bson_t& document, const char* path) {
@@ -145,6 +184,18 @@ std::optional<std::vector<Bson>> documents_at(const bson_t& document, const char
     documents.push_back(embedded(each));
   }
   return documents;
+}
+
+bool agrees(const bson_t& document, const bson_t& fields, const bson_t& except) {
+  bson_iter_t field;
+  if (!::bson_iter_init(&field, &fields)) return false;
+  while (::bson_iter_next(&field)) {
+    const char* const name = ::bson_iter_key(&field);
+    if (is_operator(field) || has_in_a_part(except, name)) continue;
+    bson_iter_t shown;
+    if (!::bson_iter_init_find(&shown, &document, name) || !same(shown, field)) return false;
+  }
+  return true;
 }
 
 std::optional<std::string> key_of(const bson_t& document) {

@@ -100,6 +100,10 @@ template <class... Fields>
 /// The documents of an array. Empty: there is no array, or something else is in it.
 [[nodiscard]] std::optional<std::vector<Bson>> documents_at(const bson_t& document,
                                                             const char* path);
+/// Whether `document` has each field of `fields` with the same value, and in arrays and documents
+/// each element. Operators such as {$exists: false}, and fields that are in a part of `except`,
+/// such as `$set`, are not compared.
+[[nodiscard]] bool agrees(const bson_t& document, const bson_t& fields, const bson_t& except);
 /// The bytes of `_id`: a key. Empty: it is of another type.
 [[nodiscard]] std::optional<std::string> key_of(const bson_t& document);
 

@@ -16,10 +16,6 @@ constexpr std::int64_t longest_message = 48'000'000;
 /// The documents of one listing.
 constexpr std::size_t longest_listing = std::size_t{64} << 20;
 
-NoAnswer malformed() {
-  return {"the reply is not what was asked for; a proxy may have answered", true};
-}
-
 constexpr std::uint32_t duplicate_key = MONGOC_ERROR_DUPLICATE_KEY;
 
 /// The reply of a command that was executed may still report that its write failed.
@@ -32,10 +28,23 @@ void check_write(const bson_t& reply) {
   }
 }
 
+/// Whether the document is one that the filter matched, after the update.
+bool shows(const bson_t& after, const Bson& filter, const Bson& update) {
+  const auto set = document_at(update.get(), "$set");
+  return agrees(after, filter.get(), update.get()) &&
+         (!set || agrees(after, set->get(), Bson().get())) &&
+         (!has(update.get(), "$currentDate.since") || date_at(after, "since"));
+}
+
 }  // namespace
 
 Commands::~Commands() {
   if (client_) pool_.give_back(std::move(client_));
+}
+
+void Commands::reject_reply() {
+  pool_.discard(std::move(client_));
+  throw malformed_reply();
 }
 
 Bson Commands::run(const char* name, const char* database, const Bson& command, bool writes,
@@ -52,6 +61,8 @@ Bson Commands::run(const char* name, const char* database, const Bson& command, 
   Bson reply(raw);
   ::bson_destroy(&raw);
   if (good) {
+    // libmongoc accepts a reply without a success and without an error.
+    if (integer_at(reply.get(), "ok") != 1) reject_reply();
     if (writes) check_write(reply.get());
     return reply;
   }
@@ -76,8 +87,9 @@ std::optional<Bson> Commands::find(const Bson& filter) {
       doc("find", settings().collection, "filter", filter, "limit", 1, "singleBatch", true);
   const Bson reply = run("find", settings().database.c_str(), command, false);
   auto found = documents_at(reply.get(), "cursor.firstBatch");
-  if (!found || found->size() > 1) throw malformed();
+  if (!found || found->size() > 1) reject_reply();
   if (found->empty()) return std::nullopt;
+  if (!agrees(found->front().get(), filter.get(), Bson().get())) reject_reply();
   return std::move(found->front());
 }
 
@@ -90,15 +102,16 @@ std::vector<Bson> Commands::find_all(const Bson& filter, std::int64_t most) {
   for (const char* batch = "cursor.firstBatch";; batch = "cursor.nextBatch") {
     auto more = documents_at(reply.get(), batch);
     const auto cursor = integer_at(reply.get(), "cursor.id");
-    if (!more || !cursor) throw malformed();
+    if (!more || !cursor) reject_reply();
     const bool is_empty = more->empty();
     for (Bson& each : *more) {
       bytes += each.get().len;
       all.push_back(std::move(each));
     }
+    if (most > 0 && std::cmp_greater(all.size(), most)) reject_reply();
     if (bytes > longest_listing) throw Rejected("the listing is longer than 64 MiB");
     if (*cursor == 0) return all;
-    if (is_empty) throw malformed();  // a cursor that has more returns more
+    if (is_empty) reject_reply();  // a cursor that has more returns more
     reply = run("getMore", database, doc("getMore", *cursor, "collection", settings().collection),
                 false);
   }
@@ -113,7 +126,9 @@ Modified Commands::send_modify(const Bson& filter, const Bson& update, bool inse
                          inserts ? &result.duplicate : nullptr);
   if (result.duplicate) return result;
   result.after = document_at(reply.get(), "value");
-  if (!result.after && !is_null(reply.get(), "value")) throw malformed();
+  const bool is_shown =
+      result.after ? shows(result.after->get(), filter, update) : is_null(reply.get(), "value");
+  if (!is_shown) reject_reply();
   return result;
 }
 
@@ -130,7 +145,7 @@ bool Commands::remove(const Bson& filter) {
                            std::vector<Bson>{doc("q", filter, "limit", 1)});
   const Bson reply = run("delete", settings().database.c_str(), command, true);
   const auto deleted = integer_at(reply.get(), "n");
-  if (!deleted || *deleted < 0 || *deleted > 1) throw malformed();
+  if (!deleted || *deleted < 0 || *deleted > 1) reject_reply();
   return *deleted == 1;
 }
 

@@ -39,6 +39,10 @@ class Commands {
   Modified modify_or_insert(const Bson& filter, const Bson& update);
   /// Whether a document was deleted.
   bool remove(const Bson& filter);
+  /// Throws NoAnswer because the last reply is not the one of its command. The connection is not
+  /// used again: libmongoc does not compare replies with requests, so the next reply may be that of
+  /// an earlier command, too.
+  [[noreturn]] void reject_reply();
   /// Throws Rejected unless the server can keep locks and permits it.
   void check_server();
 

@@ -14,6 +14,9 @@ constexpr std::uint32_t unauthorized = 13, authentication_failed = 18, max_time_
                         not_primary_no_secondary_ok = 13435, interrupted_at_shutdown = 11600,
                         interrupted_by_change = 11602, mechanism_unavailable = 334;
 
+/// libmongoc fails without an error if a greeting does not say what the server is.
+constexpr std::uint32_t no_domain = 0;
+
 constexpr const char* bad_credentials =
     "the server rejects the user or its password; check both, and authSource, the database in "
     "which the user was created";
@@ -62,6 +65,10 @@ std::string selection_text(const bson_error_t& error) {
 
 }  // namespace
 
+NoAnswer malformed_reply() {
+  return {"the reply is not what was asked for; a proxy may have answered", true};
+}
+
 bool is_answer(const bson_error_t& error) noexcept {
   return error.domain == MONGOC_ERROR_SERVER || error.domain == MONGOC_ERROR_WRITE_CONCERN;
 }
@@ -99,6 +106,7 @@ void raise(const bson_error_t& error, const FailedCommand& command) {
       }
       throw NoAnswer("the connection broke", true);
     }
+    case no_domain: throw malformed_reply();
     default: throw NoAnswer(text_of(error), true);
   }
 }

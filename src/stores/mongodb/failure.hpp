@@ -23,6 +23,9 @@ class NoAnswer : public std::runtime_error {
   bool may_have_run_;
 };
 
+/// The reply to a command is another one than it has.
+[[nodiscard]] NoAnswer malformed_reply();
+
 /// The server, or libmongoc, rejects a command for good. Its text is a clause without a full stop.
 class Rejected : public std::runtime_error {
  public:

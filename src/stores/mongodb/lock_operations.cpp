@@ -57,7 +57,9 @@ Bson LockOperation::grant(std::optional<std::int64_t> fence, bool replaces_reade
 Answer LockOperation::granted(const Bson& after) const {
   Answer answer{.kind = Kind::granted};
   if (fenced()) {
-    answer.token = static_cast<std::uint64_t>(integer_at(after.get(), "fence").value_or(0));
+    const std::int64_t last = integer_at(after.get(), "fence").value_or(0);
+    if (last < request_.tokens) commands_.reject_reply();
+    answer.token = static_cast<std::uint64_t>(last);
   }
   return answer;
 }

@@ -29,14 +29,15 @@ Bson own_hold(const Request& request, Date now) {
 
 Answer answer_if(bool held) { return {.kind = held ? Kind::granted : Kind::gone}; }
 
+Date until_in(const Bson& document) {
+  if (const auto until = date_at(document.get(), "lockUntil")) return *until;
+  throw Rejected("the key's document has no date lockUntil; delete it once nobody holds the lock");
+}
+
 Answer busy(const Bson& document, Date now) {
   Answer answer{.kind = Kind::busy};
   answer.holder = text_at(document.get(), "lockedBy").value_or("");
-  const auto end = date_at(document.get(), "lockUntil");
-  if (!end)
-    throw Rejected(
-        "the key's document has no date lockUntil; delete it once nobody holds the lock");
-  const Date until = *end;
+  const Date until = until_in(document);
   answer.retry_after =
       std::chrono::milliseconds(std::max<std::int64_t>(until.milliseconds - now.milliseconds, 1));
   return answer;
@@ -82,7 +83,8 @@ Outcome ShedLockBackend::renew(const Request& request) {
 Outcome ShedLockBackend::verify(const Request& request) {
   return attempt([&](Commands& commands) {
     const Date now = commands.now();
-    return answer_if(commands.find(own_hold(request, now)).has_value());
+    const auto found = commands.find(own_hold(request, now));
+    return answer_if(found && until_in(*found) > now);
   });
 }
 
@@ -101,12 +103,12 @@ Outcome ShedLockBackend::inspect(const Request& request) {
     info.key = request.key;
     const auto found = commands.find(doc("_id", Key{request.key}));
     const Date now = commands.now();
-    const Date until = found ? date_at(found->get(), "lockUntil").value_or(Date{}) : Date{};
-    info.locked = until > now;
-    if (info.locked) {
+    const auto until = found ? date_at(found->get(), "lockUntil") : Date{};
+    info.locked = !until || *until > now;
+    if (until && info.locked) {
       HolderInfo holder;
       holder.id = text_at(found->get(), "lockedBy").value_or("");
-      holder.left = std::chrono::milliseconds(until.milliseconds - now.milliseconds);
+      holder.left = std::chrono::milliseconds(until->milliseconds - now.milliseconds);
       info.holders.push_back(std::move(holder));
     }
     return Answer{.kind = Kind::granted};

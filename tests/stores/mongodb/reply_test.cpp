@@ -1,14 +1,12 @@
-// Replies and documents that are not what latchkey asked for, or has written: one clear error.
+// Replies that are not what latchkey asked for: one clear error.
 // SPDX-License-Identifier: BSL-1.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,66 +17,14 @@
 
 #include "backend/registry.hpp"
 #include "fake_server.hpp"
-#include "stores/mongodb/lock_document.hpp"
 
 namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace detail::mongodb;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::Probe;
-
-LockDocument document_of(const std::string& json) {
-  const std::string bytes = bson_of(json);
-  bson_t view;
-  EXPECT_TRUE(
-      ::bson_init_static(&view, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-  return LockDocument(Bson(view));
-}
-
-TEST(MongoDbDocument, WhatLatchkeyWritesIsRead) {
-  const LockDocument held = document_of(R"({"_id": "k", "owner": "o", "type": "WRITE",
-      "since": {"$date": {"$numberLong": "1000"}}, "lease": {"$numberLong": "500"}, "fence": 7})");
-  EXPECT_EQ(held.wrong_field, "");
-  EXPECT_TRUE(held.held({1'500}));
-  EXPECT_FALSE(held.held({1'501}));
-  EXPECT_EQ(held.fence, 7);
-  const LockDocument read = document_of(
-      R"({"readers": [{"owner": "o", "ends": {"$date": {"$numberLong": "9"}}}], "fence": 2.0})");
-  EXPECT_EQ(read.wrong_field, "");
-  EXPECT_EQ(read.fence, 2);
-}
-
-// A hold whose end overflowed, or could not be read, had ended, and the lock was granted again.
-TEST(MongoDbDocument, AHoldWithAWrongFieldHasNotEnded) {
-  const std::string since = R"("since": {"$date": {"$numberLong": "1000"}})";
-  for (const auto& [field, json] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"owner", R"({"owner": 5, "lease": 1, )" + since + '}'},
-           {"since", R"({"owner": "o", "lease": 1})"},
-           {"since", R"({"owner": "o", "lease": 1, "since": 7})"},
-           {"since", R"({"owner": "o", "lease": 1,
-                         "since": {"$date": {"$numberLong": "9223372036854775807"}}})"},
-           {"lease", R"({"owner": "o", )" + since + '}'},
-           {"lease", R"({"owner": "o", "lease": "1", )" + since + '}'},
-           {"lease", R"({"owner": "o", "lease": -1, )" + since + '}'},
-           {"lease", R"({"owner": "o", "lease": 1e300, )" + since + '}'},
-           {"lease",
-            R"({"owner": "o", "lease": {"$numberLong": "9223372036854775807"}, )" + since + '}'},
-           {"readers", R"({"readers": 1})"},
-           {"readers", R"({"readers": [1]})"},
-           {"readers", R"({"readers": [{"owner": "o"}]})"},
-           {"readers", R"({"readers": [{"owner": "o", "ends": 1}]})"},
-           {"fence", R"({"fence": "1"})"},
-           {"fence", R"({"fence": -1})"},
-           {"fence", R"({"fence": {"$numberLong": "9223372036854775807"}})"},
-           {"writer", R"({"readers": [], "writer": true})"}}) {
-    SCOPED_TRACE(json);
-    const LockDocument document = document_of(json);
-    EXPECT_EQ(document.wrong_field, field);
-    EXPECT_TRUE(document.held({2'000}));
-  }
-}
 
 /// A server that lies about one command.
 class MongoDbReply : public ::testing::Test {
@@ -165,6 +111,150 @@ TEST_F(MongoDbReply, WhatIsNoReplyIsAnUnknownOutcome) {
   }
 }
 
+// A reply that showed no hold granted one, and one without a token granted the token 0.
+TEST_F(MongoDbReply, AGrantThatDoesNotShowTheHoldIsAnUnknownOutcome) {
+  Probe probe(backend(), options_);
+  const HoldId id = probe.fresh_id();
+  const std::string since = R"(, "since": {"$date": {"$numberLong": "1700000000000"}})";
+  const auto held = [&](const std::string& key, const std::string& owner, const std::string& more) {
+    return R"({"ok": 1, "value": {"_id": ")" + key + R"(", "owner": ")" + owner +
+           R"(", "type": "FENCED", "lease": 1000)" + more + "}}";
+  };
+  const std::string token = R"(, "fence": {"$numberLong": "1700000000000000"})";
+  lie("findAndModify", held("k", id.text(), since + token));
+  EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 1s).token, 1'700'000'000'000'000U);
+  for (const std::string& json :
+       {std::string(R"({"value": {}, "ok": 1})"), held("k", "other", since + token),
+        held("other", id.text(), since + token), held("k", id.text(), token),
+        held("k", id.text(), since), held("k", id.text(), since + R"(, "fence": -1)"),
+        held("k", id.text(), since + R"(, "fence": "1")"),
+        held("k", id.text(), since + R"(, "fence": 7)")}) {
+    SCOPED_TRACE(json);
+    lie("findAndModify", json);
+    const Outcome outcome = probe.acquire("k", LockType::FENCED, id, 1s);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_EQ(outcome.token, 0U);
+    EXPECT_THAT(outcome.reason, HasSubstr("not what was asked for"));
+  }
+}
+
+TEST_F(MongoDbReply, AReadThatIsNotAmongTheReadersIsAnUnknownOutcome) {
+  Probe probe(backend(), options_);
+  const HoldId id = probe.fresh_id();
+  const auto read_by = [](const std::string& owner) {
+    return R"({"value": {"_id": "k", "readers": [{"owner": ")" + owner +
+           R"(", "ends": {"$date": {"$numberLong": "1700000001000"}}}]}, "ok": 1})";
+  };
+  lie("findAndModify", read_by(id.text()));
+  EXPECT_EQ(probe.acquire("k", LockType::READ, id, 1s).kind, Outcome::Kind::granted);
+  lie("findAndModify", read_by("other"));
+  EXPECT_EQ(probe.acquire("k", LockType::READ, id, 1s).kind, Outcome::Kind::unknown);
+}
+
+// The readers of such a document decided that a WRITE lasts.
+TEST_F(MongoDbReply, ADocumentThatTheFilterDoesNotMatchIsAnUnknownOutcome) {
+  Probe probe(backend(), options_);
+  const HoldId id = probe.fresh_id();
+  const std::string until = R"("ends": {"$date": {"$numberLong": "1800000000000"}})";
+  for (const std::string& json :
+       {R"({"_id": "k", "readers": [{"owner": ")" + id.text() + R"(", )" + until + "}]}",
+        std::string(R"({"_id": "k", "owner": "other", "lease": 1000,
+                        "since": {"$date": {"$numberLong": "1700000000000"}}})")}) {
+    SCOPED_TRACE(json);
+    lie("find", with_document(json));
+    EXPECT_EQ(probe.send(Verb::verify, "k", LockType::WRITE, id).kind, Outcome::Kind::unknown);
+    EXPECT_EQ(probe.renew("k", LockType::WRITE, id, 1s).kind, Outcome::Kind::unknown);
+  }
+}
+
+TEST_F(MongoDbReply, AGrantOfShedLockThatDoesNotShowTheHoldIsAnUnknownOutcome) {
+  Probe probe(backend("?schema=shedlock"), options_);
+  const HoldId id = probe.fresh_id();
+  const auto document = [](const std::string& owner, const std::string& until) {
+    return R"({"_id": "k", "lockedBy": ")" + owner + R"(",
+        "lockedAt": {"$date": {"$numberLong": "1700000000000"}},
+        "lockUntil": {"$date": {"$numberLong": ")" +
+           until + R"("}}})";
+  };
+  const auto changed = [](const std::string& json) {
+    return R"({"ok": 1, "value": )" + json + '}';
+  };
+  lie("findAndModify", changed(document(id.text(), "1700000001000")));
+  EXPECT_EQ(probe.acquire("k", LockType::REENTRANT, id, 1s).kind, Outcome::Kind::granted);
+  lie("findAndModify", changed(document("other", "1700000001000")));
+  EXPECT_EQ(probe.acquire("k", LockType::REENTRANT, id, 1s).kind, Outcome::Kind::unknown);
+  EXPECT_EQ(probe.renew("k", LockType::REENTRANT, id, 1s).kind, Outcome::Kind::unknown);
+  const auto verify = [&] { return probe.send(Verb::verify, "k", LockType::REENTRANT, id).kind; };
+  lie("find", with_document(document(id.text(), "1700000001000")));
+  EXPECT_EQ(verify(), Outcome::Kind::granted);
+  lie("find", with_document(document("other", "1700000001000")));
+  EXPECT_EQ(verify(), Outcome::Kind::unknown);
+  lie("find", with_document(document(id.text(), "1600000000000")));
+  EXPECT_EQ(verify(), Outcome::Kind::gone);
+}
+
+// libmongoc fails without an error, and the outcome had no reason.
+TEST_F(MongoDbReply, AGreetingThatDoesNotSayWhatTheServerIsIsExplained) {
+  for (const std::string greeting : {"isMaster", "hello"}) {
+    SCOPED_TRACE(greeting);
+    lie(greeting, R"({"isWritablePrimary": 1, "ismaster": 1, "minWireVersion": 0,
+        "maxWireVersion": 13, "ok": 1})");
+    EXPECT_THAT(refusal(), AnyOf(HasSubstr("not what was asked for"), HasSubstr("not a primary")));
+  }
+}
+
+// libmongoc accepts such a reply, and what else is in it granted, or ended a hold.
+TEST_F(MongoDbReply, AReplyWithoutSuccessIsAnUnknownOutcome) {
+  Probe probe(backend(), options_);
+  for (const std::string ok : {"", R"(, "ok": 0)", R"(, "ok": "1")", R"(, "ok": null)"}) {
+    SCOPED_TRACE(ok);
+    lie("delete", R"({"n": 1)" + ok + '}');
+    const Outcome outcome = probe.send(Verb::release, "k", LockType::REENTRANT, probe.fresh_id());
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_THAT(outcome.reason, HasSubstr("not what was asked for"));
+  }
+}
+
+// Each later reply was that of the command before.
+TEST(MongoDbReplies, AReplyOfAnotherCommandEndsTheConnection) {
+  std::atomic<int> greetings = 0;
+  std::atomic<bool> lies = false;
+  const FakeMongoServer server([&](std::string_view command) {
+    if (command == "isMaster") ++greetings;
+    return command == "delete" && lies ? std::string(R"({"value": null, "ok": 1})") : std::string();
+  });
+  register_mongodb();
+  Probe probe(detail::find_backend_factory("mongodb")(server.uri(), {}), {});
+  const auto release = [&] {
+    return probe.send(Verb::release, "k", LockType::REENTRANT, probe.fresh_id()).kind;
+  };
+  EXPECT_EQ(release(), Outcome::Kind::gone);
+  EXPECT_EQ(greetings, 1);
+  lies = true;
+  EXPECT_EQ(release(), Outcome::Kind::unknown);
+  lies = false;
+  EXPECT_EQ(release(), Outcome::Kind::gone);
+  EXPECT_EQ(greetings, 2);
+}
+
+// Each of them was looked at, and could be deleted by two commands.
+TEST(MongoDbReplies, MoreDocumentsThanWereAskedForAreAnError) {
+  std::string documents = "{}";
+  for (int count = 0; count < 1'000; ++count) documents += ", {}";
+  std::atomic<int> finds = 0;
+  const FakeMongoServer server([&](std::string_view command) {
+    const bool lists = command == "find" && ++finds == 2;
+    return lists ? with_document(documents) : std::string();
+  });
+  register_mongodb();
+  try {
+    static_cast<void>(detail::find_backend_factory("mongodb")(server.uri(), {}));
+    FAIL() << "the documents were accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("not what was asked for"));
+  }
+}
+
 TEST_F(MongoDbReply, ADocumentThatCannotBeReadIsNamed) {
   Probe probe(backend(), options_);
   lie("find", with_document(R"({"_id": "k", "owner": "o", "since": 1, "lease": 1})"));
@@ -182,6 +272,7 @@ TEST_F(MongoDbReply, ADocumentOfShedLockThatCannotBeReadIsNamed) {
     const Outcome outcome = probe.acquire("k", LockType::REENTRANT, probe.fresh_id(), 1s);
     EXPECT_EQ(outcome.kind, Outcome::Kind::refused);
     EXPECT_THAT(outcome.reason, HasSubstr("lockUntil"));
+    EXPECT_TRUE(probe.inspect("k").locked);
   }
 }
 
