@@ -112,8 +112,10 @@ void set_defaults(mongoc_uri_t& uri, std::chrono::milliseconds timeout) {
   }
   ::mongoc_uri_set_option_as_bool(&uri, MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   // A retry inside libmongoc would take another command_timeout. latchkey tries again by itself.
-  if (!::mongoc_uri_has_option(&uri, MONGOC_URI_RETRYWRITES)) {
-    ::mongoc_uri_set_option_as_bool(&uri, MONGOC_URI_RETRYWRITES, false);
+  for (const char* const option : {MONGOC_URI_RETRYREADS, MONGOC_URI_RETRYWRITES}) {
+    if (!::mongoc_uri_has_option(&uri, option)) {
+      ::mongoc_uri_set_option_as_bool(&uri, option, false);
+    }
   }
   if (::mongoc_uri_get_appname(&uri) == nullptr) ::mongoc_uri_set_appname(&uri, "latchkey");
   const mongoc_write_concern_t* const given = ::mongoc_uri_get_write_concern(&uri);

@@ -215,28 +215,6 @@ TEST_F(MongoDbReply, AReplyWithoutSuccessIsAnUnknownOutcome) {
   }
 }
 
-// Each later reply was that of the command before.
-TEST(MongoDbReplies, AReplyOfAnotherCommandEndsTheConnection) {
-  std::atomic<int> greetings = 0;
-  std::atomic<bool> lies = false;
-  const FakeMongoServer server([&](std::string_view command) {
-    if (command == "isMaster") ++greetings;
-    return command == "delete" && lies ? std::string(R"({"value": null, "ok": 1})") : std::string();
-  });
-  register_mongodb();
-  Probe probe(detail::find_backend_factory("mongodb")(server.uri(), {}), {});
-  const auto release = [&] {
-    return probe.send(Verb::release, "k", LockType::REENTRANT, probe.fresh_id()).kind;
-  };
-  EXPECT_EQ(release(), Outcome::Kind::gone);
-  EXPECT_EQ(greetings, 1);
-  lies = true;
-  EXPECT_EQ(release(), Outcome::Kind::unknown);
-  lies = false;
-  EXPECT_EQ(release(), Outcome::Kind::gone);
-  EXPECT_EQ(greetings, 2);
-}
-
 // Each of them was looked at, and could be deleted by two commands.
 TEST(MongoDbReplies, MoreDocumentsThanWereAskedForAreAnError) {
   std::string documents = "{}";

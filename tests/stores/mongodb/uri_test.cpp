@@ -55,15 +55,17 @@ TEST(MongoDbUri, TheDefaultsAreMajorityOneAttemptAndTheCommandTimeout) {
   }
   const auto* const uri = settings.uri.get();
   EXPECT_FALSE(::mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true));
+  EXPECT_FALSE(::mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYREADS, true));
   const mongoc_write_concern_t* const concern = ::mongoc_uri_get_write_concern(uri);
   EXPECT_TRUE(::mongoc_write_concern_get_wmajority(concern));
   EXPECT_EQ(::mongoc_write_concern_get_wtimeout(concern), 1'500);
 }
 
-TEST(MongoDbUri, WhatTheUriSaysOfWritesIsKept) {
-  const Settings settings = parse_uri("mongodb://h/bank?w=2&retryWrites=true", 2s);
+TEST(MongoDbUri, WhatTheUriSaysOfWritesAndRetriesIsKept) {
+  const Settings settings = parse_uri("mongodb://h/bank?w=2&retryWrites=true&retryReads=true", 2s);
   EXPECT_EQ(::mongoc_write_concern_get_w(::mongoc_uri_get_write_concern(settings.uri.get())), 2);
   EXPECT_TRUE(::mongoc_uri_get_option_as_bool(settings.uri.get(), MONGOC_URI_RETRYWRITES, false));
+  EXPECT_TRUE(::mongoc_uri_get_option_as_bool(settings.uri.get(), MONGOC_URI_RETRYREADS, false));
 }
 
 TEST(MongoDbUri, ShedLocksCollectionIsTheDefaultOfItsSchema) {
