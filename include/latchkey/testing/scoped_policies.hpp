@@ -12,11 +12,12 @@ namespace latchkey::inline v1::testing {
 /// While it lives, decorated calls of every thread that begin take the policies of a file
 /// (docs/policies.md), instead of those that are in force. A ScopedLocks gives them their locks.
 ///
-///     TEST(Bank, LocksTheAccountAsTheFileSays) {
+///     TEST(Bank, LocksTheAccountAsItsRuleSays) {
 ///       const latchkey::testing::ScopedLocks locks;
-///       const auto policies = latchkey::testing::ScopedPolicies::from_file("latchkey.yaml");
+///       const auto policies = latchkey::testing::ScopedPolicies::from_text(
+///           "rules: {\"Bank::deposit\": {type: FAIR}}");
 ///       Bank().deposit({42}, 10);
-///       EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::WRITE}));
+///       EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::FAIR}));
 ///     }
 ///
 /// The file is checked as at the start of the service, against the methods that the test program

@@ -94,6 +94,15 @@ TEST(Bank, LocksTheAccount) {
   EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::WRITE}));
 }
 
+// testing/scoped_policies.hpp
+TEST(Bank, LocksTheAccountAsItsRuleSays) {
+  const latchkey::testing::ScopedLocks locks;
+  const auto policies = latchkey::testing::ScopedPolicies::from_text(
+      "rules: {\"Bank::deposit\": {type: FAIR}}");
+  Bank().deposit({42}, 10);
+  EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::FAIR}));
+}
+
 TEST(Reference, DecoratedMethod) {
   const latchkey::testing::ScopedLocks locks;
   EXPECT_EQ(Bank().balance({42}), 42);

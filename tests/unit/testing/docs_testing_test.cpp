@@ -1,4 +1,5 @@
 // docs/testing.md, compiled and run: its snippets stand here word for word.
+// tidy: long-file because it is one page
 #include <latchkey/latchkey.hpp>
 #include <latchkey/testing.hpp>
 
