@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -35,6 +36,18 @@ constexpr const char* plugins_with_tls =
     "mysql_native_password,client_ed25519,parsec,caching_sha2_password,sha256_password,"
     "auth_gssapi_client,mysql_clear_password,dialog";
 
+/// The certificates of the authorities that the system trusts; empty: where they are is left to
+/// Connector/C. If none are named to it, it accepts one that no authority has signed: from 3.4 on a
+/// server on this machine, or one that knows the user's password.
+std::string system_authorities() {
+  for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",  // Debian, Alpine, Arch
+                                 "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL
+                                 "/etc/ssl/ca-bundle.pem"}) {           // SUSE
+    if (::access(file, R_OK) == 0) return file;
+  }
+  return {};
+}
+
 void set_all(MYSQL* mysql, const MysqlUri& uri) {
   const unsigned off = 0;
   const my_bool on = 1;
@@ -48,13 +61,20 @@ void set_all(MYSQL* mysql, const MysqlUri& uri) {
     mysql_options(mysql, MARIADB_OPT_RESTRICTED_AUTH,
                   uri.has_tls() ? plugins_with_tls : plugins_without_tls);
   }
+  // Connector/C 3.4 verifies by default, and then refuses a server without TLS.
+  const my_bool verifies = uri.has_tls();
+  mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
   if (!uri.has_tls()) return;
-  mysql_ssl_set(mysql, or_null(uri.ssl_key), or_null(uri.ssl_cert), or_null(uri.ssl_ca), nullptr,
+  const std::string authorities = uri.ssl_ca.empty() ? system_authorities() : uri.ssl_ca;
+  mysql_ssl_set(mysql, or_null(uri.ssl_key), or_null(uri.ssl_cert), or_null(authorities), nullptr,
                 nullptr);
   mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
-  mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on);
   mysql_options(mysql, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
 }
+
+/// Connector/C 3.4 does not verify anything if this is set.
+constexpr const char* no_verification = "MARIADB_TLS_DISABLE_PEER_VERIFICATION";
+bool is_unverified() noexcept { return std::getenv(no_verification) != nullptr; }
 
 /// Connector/C goes on without a certificate that it cannot read, if the server has no TLS.
 SqlError unreadable_file(const MysqlUri& uri) {
@@ -83,6 +103,10 @@ std::string own_name() {
 SqlError set_options(MYSQL* mysql, MysqlUri& uri) {
   if (uri.user.empty()) uri.user = own_name();
   set_all(mysql, uri);
+  if (uri.has_tls() && is_unverified()) {
+    return {unreadable, std::string("the environment variable ") + no_verification +
+                            " switches off the verification of the server's certificate; unset it"};
+  }
   return unreadable_file(uri);
 }
 

@@ -99,7 +99,14 @@ TEST_F(EtcdTls, RenewedCertificatesAreReadForTheNextConnection) {
   server_.kill();
   files.renew();
   server_.start();
-  EXPECT_TRUE(hold.extend(30s));
+  // What is asked first may be told of a connection that began before the server listened.
+  EXPECT_TRUE(eventually([&] {
+    try {
+      return hold.extend(30s);
+    } catch (const BackendUnavailable&) {
+      return false;
+    }
+  }));
   EXPECT_TRUE(locks.lock("another").try_acquire(5s, 5s));
   EXPECT_TRUE(hold.release());
 }
@@ -130,7 +137,7 @@ TEST_F(EtcdTls, ACertificateThatTheServerRefusesIsNamedAsThat) {
     } catch (const BackendUnavailable& unavailable) {
       why = unavailable.what();
     }
-    return why.find("certificate") != std::string::npos;
+    return why.find("a certificate (cert=) that it trusts") != std::string::npos;
   })) << why;
   EXPECT_EQ(why.find("etcd: is without TLS"), std::string::npos) << why;
 }

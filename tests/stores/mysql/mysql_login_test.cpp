@@ -69,8 +69,11 @@ class Folder {
 
 /// Certificates, and the server that has one of them.
 struct Encrypted {
+  explicit Encrypted(const std::string& names = "DNS:localhost")
+      : certificates(folder.path(), names) {}
+
   Folder folder;
-  Certificates certificates{folder.path(), "DNS:localhost"};
+  Certificates certificates;
   MysqlServer server{{"--ssl-ca=" + certificates.authority, "--ssl-cert=" + certificates.server,
                       "--ssl-key=" + certificates.server_key}};
 
@@ -197,9 +200,19 @@ TEST(MysqlLogin, TheServersCertificateIsVerifiedWhateverFilesTheUriHas) {
 }
 
 TEST(MysqlLogin, ACertificateOfAnotherHostIsRefused) {
+  const Encrypted elsewhere("DNS:elsewhere");
+  const std::string options = ca(elsewhere.certificates.authority);
+  const std::string said = start_error_of(elsewhere.uri("localhost", options));
+  EXPECT_TRUE(says(said, "certificate") || says(said, "Hostname verification failed")) << said;
+}
+
+TEST(MysqlLogin, NoVariableSwitchesTheVerificationOff) {
   const Encrypted& one = Encrypted::instance();
-  const std::string said = start_error_of(one.uri("127.0.0.1", ca(one.certificates.authority)));
-  EXPECT_TRUE(says(said, "certificate")) << said;
+  ::setenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION", "1", 1);
+  const std::string said =
+      start_error_of(one.uri("localhost", ca(one.certificates.other_authority)));
+  ::unsetenv("MARIADB_TLS_DISABLE_PEER_VERIFICATION");
+  EXPECT_TRUE(says(said, "MARIADB_TLS_DISABLE_PEER_VERIFICATION switches off")) << said;
 }
 
 TEST(MysqlLogin, TlsIsOfVersion12AtLeast) {

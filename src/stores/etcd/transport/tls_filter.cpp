@@ -145,6 +145,25 @@ TlsFilter::State TlsFilter::shake_hands(std::string_view received, std::string& 
   return State::broken;
 }
 
+namespace {
+
+/// With TLS 1.3 a server refuses the client's certificate after the handshake. Which of these
+/// alerts it sends depends on its library and version.
+bool is_of_our_certificate(unsigned long code) {
+  switch (ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET) {
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_UNKNOWN_CA:
+    case SSL_AD_CERTIFICATE_REQUIRED: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 // An alert comes from a server that speaks TLS.
 std::string TlsFilter::handshake_failure() const {
   const long verified = SSL_get_verify_result(session_.get());
@@ -174,7 +193,11 @@ TlsFilter::State TlsFilter::decrypt(std::string_view received, std::string& plai
     drain(to_send);
     if (error == SSL_ERROR_WANT_READ) return State::ready;
     if (error == SSL_ERROR_ZERO_RETURN) return State::ended;
-    failure_ = "the TLS connection broke: " + openssl_reason() + problem_;
+    failure_ =
+        is_of_our_certificate(ERR_peek_last_error())
+            ? "the server ends the TLS connection: it wants a certificate (cert=) that it trusts: "
+            : "the TLS connection broke: ";
+    failure_ += openssl_reason() + problem_;
     return State::broken;
   }
 }
