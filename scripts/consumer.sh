@@ -42,14 +42,15 @@ mkdir -p "$work"
 rm -rf "$work/build" "$work/prefix" "$work/project" "$work/source"
 project=$root/tests/consumer/$kind
 flags=${LATCHKEY_CONSUMER_FLAGS:-}
+# Those that build latchkey compile it folder by folder, as most tests do: half the time.
 arguments=()
 case $kind in
-  add_subdirectory) ;;
+  add_subdirectory) arguments=(-DLATCHKEY_UNITY=ON) ;;
   fetch_content)
     mkdir "$work/source"
     cp -r "$root"/{CMakeLists.txt,LICENSE,cmake,debug,include,lua,ops,src} "$work/source"
     export LATCHKEY_DEPS=${LATCHKEY_DEPS:-$root/build/deps}
-    arguments=("-DLATCHKEY_FOLDER=$work/source"
+    arguments=(-DLATCHKEY_UNITY=ON "-DLATCHKEY_FOLDER=$work/source"
       -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
     ;;
   *)
