@@ -98,10 +98,19 @@ void EtcdLink::log_in() {
   });
 }
 
+bool EtcdLink::wants_user(const CallEnd& end) {
+  if (end.status != GrpcStatus::invalid_argument || !uri_.user.empty()) return false;
+  fail({true, "etcd requires a user and a password: etcd://user:password@host"});
+  return true;
+}
+
+// Newer releases, such as 3.5.30, tell it to their administrators only. None that is too old refuses
+// it, and the read that follows needs a leader.
 void EtcdLink::check_version() {
   state_ = State::checking;
   transport_.call(Method::status, {}, [this](CallEnd&& end) {
-    if (!answered(end)) return;
+    if (end.status == GrpcStatus::permission_denied) return check_reads();
+    if (wants_user(end) || !answered(end)) return;
     const StatusReply status = decode_status(end.reply);
     if (is_too_old(status.version)) {
       return fail({true, "etcd " + in_quotes(status.version) + " is too old: 3.4 is the least"});
@@ -120,9 +129,7 @@ void EtcdLink::check_reads() {
   const std::string key = uri_.prefix + "latchkey";
   std::string request = encode_range({.key = key, .limit = 1, .keys_only = true});
   transport_.call(Method::range, std::move(request), [this](CallEnd&& end) {
-    if (end.status == GrpcStatus::invalid_argument && uri_.user.empty()) {
-      return fail({true, "etcd requires a user and a password: etcd://user:password@host"});
-    }
+    if (wants_user(end)) return;
     if (end.status != GrpcStatus::permission_denied && !answered(end)) return;
     go_up();
   });

@@ -25,7 +25,7 @@ namespace latchkey::inline v1::detail::etcd {
 /// |------------|---------------------------------------------------------------|-------------|
 /// | down       | the pause of the reconnect policy is over                     | logging_in  |
 /// | logging_in | the user is authenticated, or the URI names none              | checking    |
-/// | checking   | the version is right, there is a leader, and it answers reads | up          |
+/// | checking   | the version is right or a secret, and a leader answers reads  | up          |
 /// | any        | a call breaks or stays unanswered                             | down        |
 class EtcdLink {
  public:
@@ -80,6 +80,8 @@ class EtcdLink {
   void close(Clock::time_point now);
   /// For the answers to the link's own calls. False: the link has failed.
   bool answered(const CallEnd& end);
+  /// True: the server does, the URI has none, and the link has failed.
+  bool wants_user(const CallEnd& end);
 
   const EtcdUri uri_;
   Clock& clock_;

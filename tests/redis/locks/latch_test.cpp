@@ -138,7 +138,7 @@ TEST_F(RedisLatch, DestroyDeletesNoValueThatIsNoCount) {
 TEST_F(RedisLatch, ALostReplySaysThatItMayHaveCounted) {
   ASSERT_TRUE(latch.try_set_count(3));
   FaultProxy proxy(server.port());
-  const Locks far = Locks::connect(proxy.uri(), {.command_timeout = 300ms});
+  const Locks far = Locks::connect(proxy.uri(), {.command_timeout = 1s});
   const CountDownLatch same = far.count_down_latch("jobs");
   EXPECT_EQ(same.count_down(), 2U);  // the server knows the script from now on
   proxy.drop(Direction::to_client);

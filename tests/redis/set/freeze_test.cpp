@@ -20,7 +20,7 @@ class RedisSetFrozen : public ::testing::Test {
  protected:
   [[nodiscard]] Locks connect() const {
     return Locks::connect("redis+set://127.0.0.1:" + std::to_string(server_.port()),
-                          {.command_timeout = 300ms});
+                          {.command_timeout = 1s});
   }
 
   RedisServer server_;

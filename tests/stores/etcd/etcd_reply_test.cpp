@@ -55,6 +55,21 @@ TEST(EtcdReplies, ASubscriptionWhoseWatchIsNotConfirmedEndsWithTheTimeout) {
   EXPECT_FALSE(end.reason.empty());
 }
 
+// etcd 3.5.30 does so to users who are not administrators. They could not begin.
+TEST(EtcdReplies, AServerThatTellsItsStatusToAdministratorsOnlyIsUsed) {
+  FakeEtcd server([&](const FakeEtcd::Call& call) {
+    return call.path.ends_with("/Status")
+               ? etcd_wire::head(call.stream) + etcd_wire::trailer(call.stream, "7")
+               : without_watches(call);
+  });
+  const std::jthread serving([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(server.work(10));
+  });
+  register_etcd();
+  EXPECT_NO_THROW(static_cast<void>(
+      detail::find_backend_factory("etcd")(server.uri(), {.command_timeout = 5s})));
+}
+
 // It became a fencing token, and a number that was too small for another one below it.
 TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
   for (const std::int64_t revision : {INT64_MIN, std::int64_t{-1}, std::int64_t{0}, INT64_MAX}) {

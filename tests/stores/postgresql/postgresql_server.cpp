@@ -29,8 +29,11 @@ constexpr std::chrono::seconds patience{60};
 std::string program(const std::string& name) {
   std::vector<std::string> folders;
   if (const char* const named = std::getenv("LATCHKEY_POSTGRESQL_BIN")) folders.emplace_back(named);
-  for (const char* const version : {"17", "16", "15", "14"}) {
-    folders.push_back(std::string("/usr/lib/postgresql/") + version + "/bin");
+  const std::filesystem::path versions = "/usr/lib/postgresql";
+  if (std::filesystem::exists(versions)) {
+    for (const auto& version : std::filesystem::directory_iterator(versions)) {
+      folders.push_back((version.path() / "bin").string());
+    }
   }
   for (const std::string& folder : folders) {
     const std::string path = folder + '/' + name;

@@ -168,7 +168,7 @@ class Store {
       for (const Entry& entry : in_the_way) end = std::max(end, entry.ends);
       // All readers block a WRITE, also a reader that requests it itself.
       for (const Entry& holder : key.holders) end = std::max(end, holder.ends);
-      const bool by_reads = key.holders.front().type == LockType::READ;
+      const bool by_reads = !key.holders.empty() && key.holders.front().type == LockType::READ;
       if (ask.type == LockType::WRITE && by_reads && ask.queue_wait.count() > 0) {
         key.kept_for_writer =
             std::max<Clock::time_point>(key.kept_for_writer, now + ask.queue_wait);
