@@ -62,7 +62,7 @@ configure() {
 run_tests() { scripts/run_tests.sh "$build" "$@"; }
 
 # report <passed> <failed> <remark>: the line that the host reads. The tests are counted as GoogleTest and
-# scripts/compile_cases.sh count them.
+# scripts/compile_cases.sh count them; a program that ends before it can say so is one that failed.
 report() {
   local system compiler
   system=$(. /etc/os-release && printf '%s' "${PRETTY_NAME#Debian GNU/Linux }")
@@ -75,8 +75,10 @@ report() {
 count() {
   local log=$build/Testing/Temporary/LastTest.log
   passed=$(awk '/^\[  PASSED  \] [0-9]+ test/ { n += $4 } /^ok   / { ++n } END { print n + 0 }' "$log")
-  failed=$(awk '/^ *[0-9]+ FAILED TEST/ { n += $1 } /^FAIL / { ++n } END { print n + 0 }' "$log")
-  names_of_failed=$(sed -nE 's/^\[  FAILED  \] ([A-Za-z_0-9\/.]+)( \(.*)?$/\1/p; s/^FAIL ([^ ]+)$/\1/p' "$log" |
+  failed=$(awk '/^\[  FAILED  \] .* \([0-9]+ ms\)$/ || /^FAIL / { ++n; ++here }
+                /^Test (Failed|Passed)\.$/ { if ($2 == "Failed." && !here) ++n; here = 0 }
+                END { print n + 0 }' "$log")
+  names_of_failed=$(sed -nE 's/^\[  FAILED  \] ([A-Za-z_0-9\/.]+)[ ,].*$/\1/p; s/^FAIL ([^ ]+)$/\1/p' "$log" |
                       sort -u | tr '\n' ' ')
 }
 
