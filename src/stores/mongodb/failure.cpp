@@ -101,7 +101,8 @@ void raise(const bson_error_t& error, const FailedCommand& command) {
                           error.code == MONGOC_ERROR_STREAM_NAME_RESOLUTION ||
                           error.code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED;
       if (unsent) throw NoAnswer("no connection: " + text_of(error), false);
-      if (command.elapsed >= command.timeout) {
+      // libmongoc counts from another moment, and in whole milliseconds.
+      if (command.elapsed >= command.timeout - command.timeout / 20) {
         throw NoAnswer("no answer within " + std::to_string(command.timeout.count()) + " ms", true);
       }
       throw NoAnswer("the connection broke", true);
