@@ -62,7 +62,7 @@ void set_all(MYSQL* mysql, const MysqlUri& uri) {
                   uri.has_tls() ? plugins_with_tls : plugins_without_tls);
   }
   // Connector/C 3.4 verifies by default, and then refuses a server without TLS.
-  const my_bool verifies = uri.has_tls();
+  const my_bool verifies = uri.has_tls() ? 1 : 0;
   mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
   if (!uri.has_tls()) return;
   const std::string authorities = uri.ssl_ca.empty() ? system_authorities() : uri.ssl_ca;
