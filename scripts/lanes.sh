@@ -73,8 +73,10 @@ report() {
     "$(version_of libhiredis-dev)" "$(version_of libyaml-cpp-dev)" "$1" "$2" "$3"
 }
 count() {
-  local log=$build/Testing/Temporary/LastTest.log
-  passed=$(awk '/^\[  PASSED  \] [0-9]+ test/ { n += $4 } /^ok   / { ++n } END { print n + 0 }' "$log")
+  local log=$build/Testing/Temporary/LastTest.log first
+  first=$log.first
+  [[ -e $first ]] || first=$log
+  passed=$(awk '/^\[  PASSED  \] [0-9]+ test/ { n += $4 } /^ok   / { ++n } END { print n + 0 }' "$first")
   failed=$(awk '/^\[  FAILED  \] .* \([0-9]+ ms\)$/ || /^FAIL / { ++n; ++here }
                 /^Test (Failed|Passed)\.$/ { if ($2 == "Failed." && !here) ++n; here = 0 }
                 END { print n + 0 }' "$log")

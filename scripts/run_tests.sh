@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs ctest. If tests fail while the machine stalled, they run once more, one after the other.
+# Runs ctest. If tests fail while the machine stalled, they run once more, one after the other; what the
+# first run said is then in LastTest.log.first.
 #
 #   scripts/run_tests.sh BUILD [ctest option...]
 #
@@ -31,9 +32,10 @@ watch() {
 watch &
 watcher=$!
 
+log="$build/Testing/Temporary/LastTest.log"
+rm -f "$log.first"
 ctest --test-dir "$build" --output-on-failure --no-tests=error -j3 "$@" && exit 0
 
-log="$build/Testing/Temporary/LastTest.log"
 if grep -qE 'ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|: runtime error: ' "$log"; then
   echo "A sanitizer reported something: nothing is repeated."
   exit 1
@@ -43,5 +45,6 @@ if ((stall < stall_us)); then
   echo "The machine did not stall for $((stall_us / 1000)) ms: nothing is repeated."
   exit 1
 fi
+cp "$log" "$log.first"
 printf '\nThe machine stalled for up to %d ms. What failed runs once more, alone.\n' $((stall / 1000))
 ctest --test-dir "$build" --output-on-failure --rerun-failed -j1

@@ -42,7 +42,9 @@ TEST_F(OnceLoopTest, RunsAtEachInstantUntilAStopIsRequested) {
   pass_until(period / 4, [&] { return runs >= 4; });
   loop.request_stop();
   loop.join();
-  EXPECT_FALSE(report.run([] {})) << "the last instant is taken";
+  // The clock may have passed to the next instant before the stop.
+  static_cast<void>(report.run([] {}));
+  EXPECT_FALSE(report.run([] {})) << "each instant is taken once, by run or by run_until";
 }
 
 TEST_F(OnceLoopTest, StopRequestEndsTheSleepAtOnce) {
