@@ -53,7 +53,8 @@ TEST_F(CliTopTerminal, ShowsALockWithItsHolderAndItsWaitersAt80By24) {
   Process second = start({"-k", "contended"}, "true");
   const TerminalEmulator terminal(folder_, 80, 24, script());
   terminal.await_text("awaited: 1, waiters: 2; scanned all");
-  terminal.await_text("contended        REENTRANT     2 100%");
+  // The share of looks in which somebody waited is less on a machine where `top` looked first.
+  terminal.await_text("contended        REENTRANT     2 ");
   terminal.await_text("process");  // the holder as announced
   const std::vector<std::string> lines = terminal.screen();
   ASSERT_THAT(lines, SizeIs(24));

@@ -104,8 +104,8 @@ bool EtcdLink::wants_user(const CallEnd& end) {
   return true;
 }
 
-// Newer releases, such as 3.5.30, tell it to their administrators only. None that is too old refuses
-// it, and the read that follows needs a leader.
+// Newer releases, such as 3.5.30, tell it to administrators only. None that is too old refuses it,
+// and the read that follows needs a leader.
 void EtcdLink::check_version() {
   state_ = State::checking;
   transport_.call(Method::status, {}, [this](CallEnd&& end) {
