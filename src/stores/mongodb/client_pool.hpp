@@ -19,6 +19,17 @@ namespace latchkey::inline v1::detail::mongodb {
 /// may use it, too.
 void start_library();
 
+/// Around every use of a client. libmongoc has locks for the whole process that a fork knows
+/// nothing of: the child would wait for ever for one that another thread held. So a fork waits
+/// until no thread is inside, for command_timeout at most, and keeps others out meanwhile.
+class InsideLibrary {
+ public:
+  InsideLibrary() noexcept;
+  InsideLibrary(const InsideLibrary&) = delete;
+  InsideLibrary& operator=(const InsideLibrary&) = delete;
+  ~InsideLibrary();
+};
+
 /// A connection. libmongoc calls such a client single-threaded: it starts no thread.
 class Client {
  public:

@@ -53,11 +53,14 @@ Bson Commands::run(const char* name, const char* database, const Bson& command, 
   const Steady::time_point sent = Steady::now();
   bson_t raw;
   bson_error_t error{};
-  const bool good =
-      writes ? ::mongoc_client_write_command_with_opts(&client_->get(), database, &command.get(),
-                                                       nullptr, &raw, &error)
-             : ::mongoc_client_read_command_with_opts(&client_->get(), database, &command.get(),
-                                                      nullptr, nullptr, &raw, &error);
+  const auto send = [&] {
+    const InsideLibrary inside;
+    return writes ? ::mongoc_client_write_command_with_opts(&client_->get(), database,
+                                                            &command.get(), nullptr, &raw, &error)
+                  : ::mongoc_client_read_command_with_opts(
+                        &client_->get(), database, &command.get(), nullptr, nullptr, &raw, &error);
+  };
+  const bool good = send();
   Bson reply(raw);
   ::bson_destroy(&raw);
   if (good) {
