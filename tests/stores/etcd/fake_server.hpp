@@ -4,22 +4,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/file_descriptor.hpp"
+#include "support/servers/client_list.hpp"
 #include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
@@ -69,32 +67,24 @@ class FakeEtcd {
   using Answer = std::function<std::optional<std::string>(const Call& call)>;
 
   explicit FakeEtcd(Answer answer)
-      : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    port_ = listen_on_loopback(listening_.get());
-  }
+      : answer_(std::move(answer)), port_(listen_on_loopback(clients_.listening())) {}
 
   [[nodiscard]] std::string uri() const { return "etcd://127.0.0.1:" + std::to_string(port_); }
 
   /// Serves what has arrived, or arrives within `milliseconds`. False: nothing has.
   bool work(int milliseconds) {
-    std::vector<pollfd> wanted{{.fd = listening_.get(), .events = POLLIN, .revents = 0}};
-    for (const Client& each : clients_) {
-      wanted.push_back({.fd = each.socket.get(), .events = POLLIN, .revents = 0});
-    }
-    if (::poll(wanted.data(), wanted.size(), milliseconds) <= 0) return false;
-    std::size_t at = 1;
-    for (auto client = clients_.begin(); client != clients_.end();) {
-      const auto one = client++;
-      if (wanted[at++].revents != 0 && !serve(*one)) clients_.erase(one);
-    }
-    if (wanted.front().revents != 0) accept();
-    return true;
+    return clients_.work(
+        milliseconds, [this](Client& client) { return serve(client); },
+        [](const Client& client) {
+          const int yes = 1;
+          ::setsockopt(client.socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        });
   }
-  void hang_up() { clients_.clear(); }
+  void hang_up() { clients_.hang_up(); }
   /// Sends bytes to every client, with the stream of its last call that has not ended.
   void say(const std::function<std::string(std::uint32_t stream)>& words) {
     for (const Client& each : clients_) {
-      write(each, words(each.calls.empty() ? 1 : each.calls.rbegin()->first));
+      Clients::write(each, words(each.calls.empty() ? 1 : each.calls.rbegin()->first));
     }
   }
 
@@ -109,38 +99,23 @@ class FakeEtcd {
     nghttp2_hd_inflater* made = nullptr;
   };
   struct Client {
-    latchkey::detail::FileDescriptor socket;
+    latchkey::detail::FileDescriptor socket{};
     std::string received{};
     bool greeted = false;
     Inflater inflater{};
     std::map<std::uint32_t, Call> calls{};
   };
 
-  void accept() {
-    latchkey::detail::FileDescriptor socket(
-        ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket.valid()) return;
-    const int yes = 1;
-    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    clients_.emplace_back().socket = std::move(socket);
-  }
-  static void write(const Client& client, const std::string& bytes) {
-    static_cast<void>(
-        ::send(client.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  }
+  using Clients = ClientList<Client>;
 
   bool serve(Client& client) {
-    char part[16384];
-    const ssize_t size = ::recv(client.socket.get(), part, sizeof part, MSG_DONTWAIT);
-    if (size <= 0) return false;
     std::string& all = client.received;
-    all.append(part, static_cast<std::size_t>(size));
     if (!client.greeted) {
       constexpr std::size_t preface_size = 24;
       if (all.size() < preface_size) return true;
       all.erase(0, preface_size);
       client.greeted = true;
-      write(client, etcd_wire::frame(etcd_wire::settings, 0, 0, {}));
+      Clients::write(client, etcd_wire::frame(etcd_wire::settings, 0, 0, {}));
     }
     const auto number_at = [&](std::size_t at, std::size_t bytes) {
       std::size_t value = 0;
@@ -162,9 +137,9 @@ class FakeEtcd {
                 const std::string& content) {
     namespace wire = etcd_wire;
     if (type == wire::settings && (flags & wire::acknowledges) == 0) {
-      write(client, wire::frame(wire::settings, wire::acknowledges, 0, {}));
+      Clients::write(client, wire::frame(wire::settings, wire::acknowledges, 0, {}));
     } else if (type == wire::ping && (flags & wire::acknowledges) == 0) {
-      write(client, wire::frame(wire::ping, wire::acknowledges, 0, content));
+      Clients::write(client, wire::frame(wire::ping, wire::acknowledges, 0, content));
     } else if (type == wire::headers) {
       client.calls[stream] = {stream, path_in(client, content), true};
     } else if (type == wire::reset) {
@@ -175,7 +150,7 @@ class FakeEtcd {
       call->second.is_first = false;
       if ((flags & wire::end_stream) != 0) client.calls.erase(call);
       if (!answer) return false;
-      write(client, *answer);
+      Clients::write(client, *answer);
     }
     return true;
   }
@@ -204,9 +179,9 @@ class FakeEtcd {
   }
 
   const Answer answer_;
-  latchkey::detail::FileDescriptor listening_;
-  std::uint16_t port_ = 0;
-  std::list<Client> clients_;
+  Clients clients_{
+      latchkey::detail::FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+  const std::uint16_t port_;
 };
 
 }  // namespace latchkey::tests

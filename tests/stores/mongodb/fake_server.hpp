@@ -2,23 +2,21 @@
 #pragma once
 
 #include <bson/bson.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <list>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/file_descriptor.hpp"
+#include "support/servers/client_list.hpp"
 #include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
@@ -86,30 +84,16 @@ class FakeMongo {
   using Answer = std::function<std::optional<std::string>(const Command& command)>;
 
   FakeMongo(latchkey::detail::FileDescriptor listening, Answer answer)
-      : answer_(std::move(answer)), listening_(std::move(listening)) {}
+      : answer_(std::move(answer)), clients_(std::move(listening)) {}
 
   /// Serves what has arrived, or arrives within `milliseconds`. False: nothing has.
   bool work(int milliseconds) {
-    std::vector<pollfd> wanted{{.fd = listening_.get(), .events = POLLIN, .revents = 0}};
-    for (const Client& each : clients_) {
-      wanted.push_back({.fd = each.socket.get(), .events = POLLIN, .revents = 0});
-    }
-    if (::poll(wanted.data(), wanted.size(), milliseconds) <= 0) return false;
-    std::size_t at = 1;
-    for (auto client = clients_.begin(); client != clients_.end();) {
-      const auto one = client++;
-      if (wanted[at++].revents != 0 && !serve(*one)) clients_.erase(one);
-    }
-    if (wanted.front().revents == 0) return true;
-    latchkey::detail::FileDescriptor socket(
-        ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket.valid()) clients_.emplace_back().socket = std::move(socket);
-    return true;
+    return clients_.work(milliseconds, [this](Client& client) { return serve(client); });
   }
-  void hang_up() { clients_.clear(); }
+  void hang_up() { clients_.hang_up(); }
   /// Sends bytes to every client.
   void say(const std::string& bytes) {
-    for (const Client& each : clients_) write(each, bytes);
+    for (const Client& each : clients_) Clients::write(each, bytes);
   }
 
  private:
@@ -117,31 +101,23 @@ class FakeMongo {
     latchkey::detail::FileDescriptor socket{};
     std::string received{};
   };
+  using Clients = ClientList<Client>;
 
-  static void write(const Client& client, const std::string& bytes) {
-    static_cast<void>(
-        ::send(client.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  }
   bool serve(Client& client) {
     using namespace mongodb_wire;
-    char part[16384];
-    const ssize_t size = ::recv(client.socket.get(), part, sizeof part, MSG_DONTWAIT);
-    if (size <= 0) return false;
     std::string& all = client.received;
-    all.append(part, static_cast<std::size_t>(size));
     while (all.size() >= head_size && all.size() >= static_cast<std::size_t>(number_at(all, 0))) {
       const std::string one = all.substr(0, static_cast<std::size_t>(number_at(all, 0)));
       all.erase(0, one.size());
       const auto bytes = answer_(command_in(one));
       if (!bytes) return false;
-      write(client, *bytes);
+      Clients::write(client, *bytes);
     }
     return true;
   }
 
   const Answer answer_;
-  const latchkey::detail::FileDescriptor listening_;
-  std::list<Client> clients_;
+  Clients clients_;
 };
 
 /// Listens on a free port of 127.0.0.1, and serves in a thread of its own.

@@ -1,14 +1,11 @@
 // A server that speaks as much of MySQL's protocol as lies need.
 #pragma once
 
-#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_descriptor.hpp"
+#include "support/servers/client_list.hpp"
 #include "support/servers/loopback.hpp"
 
 namespace latchkey::tests {
@@ -90,59 +89,27 @@ class FakeMysqlServer {
                                                           const std::string& body)>;
 
   explicit FakeMysqlServer(Answer answer)
-      : answer_(std::move(answer)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    port_ = listen_on_loopback(listening_);
-  }
-  FakeMysqlServer(const FakeMysqlServer&) = delete;
-  FakeMysqlServer& operator=(const FakeMysqlServer&) = delete;
-  ~FakeMysqlServer() {
-    for (const Client& each : clients_) ::close(each.socket);
-    ::close(listening_);
-  }
+      : answer_(std::move(answer)), port_(listen_on_loopback(clients_.listening())) {}
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
   /// Serves what has arrived, or arrives within `milliseconds`. False: nothing has.
   bool work(int milliseconds) {
-    std::vector<pollfd> wanted{{.fd = listening_, .events = POLLIN, .revents = 0}};
-    for (const Client& each : clients_) {
-      wanted.push_back({.fd = each.socket, .events = POLLIN, .revents = 0});
-    }
-    if (::poll(wanted.data(), wanted.size(), milliseconds) <= 0) return false;
-    std::size_t at = 1;
-    for (auto client = clients_.begin(); client != clients_.end();) {
-      const auto one = client++;
-      if (wanted[at++].revents != 0 && !serve(*one)) {
-        ::close(one->socket);
-        clients_.erase(one);
-      }
-    }
-    if (wanted.front().revents != 0) accept();
-    return true;
+    return clients_.work(
+        milliseconds, [this](Client& client) { return serve(client); },
+        [](Client& client) { Clients::write(client, mysql_wire::greeting()); });
   }
 
  private:
   struct Client {
-    int socket;
+    latchkey::detail::FileDescriptor socket{};
     std::string received{};
     std::size_t packets = 0;
   };
+  using Clients = ClientList<Client>;
 
-  void accept() {
-    const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (socket < 0) return;
-    clients_.push_back({.socket = socket});
-    write(socket, mysql_wire::greeting());
-  }
-  static void write(int socket, const std::string& text) {
-    static_cast<void>(::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  }
   bool serve(Client& client) {
-    char part[16384];
-    const ssize_t size = ::recv(client.socket, part, sizeof part, MSG_DONTWAIT);
-    if (size <= 0) return false;
     std::string& all = client.received;
-    all.append(part, static_cast<std::size_t>(size));
     const auto byte = [&](std::size_t at) -> std::size_t {
       return static_cast<unsigned char>(all[at]);
     };
@@ -153,15 +120,15 @@ class FakeMysqlServer {
           answer_(client.packets++, static_cast<unsigned char>(all[3]), all.substr(4, length));
       all.erase(0, 4 + length);
       if (!reply) return false;
-      write(client.socket, *reply);
+      Clients::write(client, *reply);
     }
     return true;
   }
 
   const Answer answer_;
-  const int listening_;
-  std::uint16_t port_ = 0;
-  std::list<Client> clients_;
+  Clients clients_{
+      latchkey::detail::FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+  const std::uint16_t port_;
 };
 
 }  // namespace latchkey::tests

@@ -1,17 +1,14 @@
 // A server that speaks as much of PostgreSQL's protocol as lies need.
 #pragma once
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -20,6 +17,9 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "core/file_descriptor.hpp"
+#include "support/servers/client_list.hpp"
 
 namespace latchkey::tests {
 
@@ -82,23 +82,21 @@ class FakePostgresqlServer {
   /// The reply. Empty: the connection is closed. The server replies to the other messages itself.
   using Answer = std::function<std::optional<std::string>(const Asked& asked)>;
 
-  explicit FakePostgresqlServer(Answer answer)
-      : answer_(std::move(answer)), listening_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit FakePostgresqlServer(Answer answer) : answer_(std::move(answer)) {
     folder_ = std::filesystem::temp_directory_path() / "latchkey-pg-XXXXXX";
     if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no temporary folder");
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     (folder_ + "/.s.PGSQL.5432").copy(address.sun_path, sizeof address.sun_path - 1);
-    if (::bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(listening_, 8) != 0) {
+    const int socket = clients_.listening();
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(socket, 8) != 0) {
       throw std::runtime_error("cannot listen in " + folder_);
     }
   }
   FakePostgresqlServer(const FakePostgresqlServer&) = delete;
   FakePostgresqlServer& operator=(const FakePostgresqlServer&) = delete;
   ~FakePostgresqlServer() {
-    for (const Client& each : clients_) ::close(each.socket);
-    ::close(listening_);
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
@@ -109,44 +107,24 @@ class FakePostgresqlServer {
   }
   /// Sends bytes that answer nothing to every client.
   void say(const std::string& bytes) {
-    for (const Client& each : clients_) write(each.socket, bytes);
+    for (const Client& each : clients_) Clients::write(each, bytes);
   }
 
   /// Serves what has arrived, or arrives within `milliseconds`. False: nothing has.
   bool work(int milliseconds) {
-    std::vector<pollfd> wanted{{.fd = listening_, .events = POLLIN, .revents = 0}};
-    for (const Client& each : clients_) {
-      wanted.push_back({.fd = each.socket, .events = POLLIN, .revents = 0});
-    }
-    if (::poll(wanted.data(), wanted.size(), milliseconds) <= 0) return false;
-    std::size_t at = 1;
-    for (auto client = clients_.begin(); client != clients_.end();) {
-      const auto one = client++;
-      if (wanted[at++].revents != 0 && !serve(*one)) {
-        ::close(one->socket);
-        clients_.erase(one);
-      }
-    }
-    if (wanted.front().revents != 0) accept();
-    return true;
+    return clients_.work(milliseconds, [this](Client& client) { return serve(client); });
   }
 
  private:
   struct Client {
-    int socket;
+    latchkey::detail::FileDescriptor socket{};
     std::string received{};
     bool greeted = false;
     std::map<std::string, std::string> statements{};
     std::string bound{};
   };
+  using Clients = ClientList<Client>;
 
-  void accept() {
-    const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (socket >= 0) clients_.push_back({.socket = socket});
-  }
-  static void write(int socket, const std::string& bytes) {
-    static_cast<void>(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  }
   static std::string greeting() {
     using namespace postgresql_wire;
     using namespace std::string_literals;
@@ -156,11 +134,7 @@ class FakePostgresqlServer {
   }
 
   bool serve(Client& client) {
-    char part[16384];
-    const ssize_t size = ::recv(client.socket, part, sizeof part, MSG_DONTWAIT);
-    if (size <= 0) return false;
     std::string& all = client.received;
-    all.append(part, static_cast<std::size_t>(size));
     for (;;) {
       const std::size_t head = client.greeted ? 5 : 4;  // the first message has no kind
       if (all.size() < head) return true;
@@ -200,14 +174,14 @@ class FakePostgresqlServer {
     }
   }
   static bool say_to(const Client& client, const std::optional<std::string>& bytes) {
-    if (bytes) write(client.socket, *bytes);
+    if (bytes) Clients::write(client, *bytes);
     return bytes.has_value();
   }
 
   const Answer answer_;
-  const int listening_;
+  Clients clients_{
+      latchkey::detail::FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
   std::string folder_;
-  std::list<Client> clients_;
 };
 
 }  // namespace latchkey::tests
