@@ -65,8 +65,7 @@ class AcquireOperation final : public Operation {
     AnyHandler<Signature> handler = handler_.take();
     std::optional<Hold> hold;
     std::exception_ptr error =
-        error_of([&] { hold = one_ ? take_from(*one_) : take_from(*several_); });
-    static_cast<void>(Reference(std::move(self)));
+        error_of(std::move(self), [&] { hold = one_ ? take_from(*one_) : take_from(*several_); });
     if constexpr (may_be_busy) {
       std::move(handler)(std::move(error), std::move(hold));
     } else {

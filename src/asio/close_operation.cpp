@@ -72,10 +72,9 @@ class CloseOperation final : public Operation {
   void complete(Reference self) override {
     AnyHandler<DoneSignature> handler = handler_.take();
     join();
-    std::exception_ptr error = error_of([&] {
+    std::exception_ptr error = error_of(std::move(self), [&] {
       if (error_) std::rethrow_exception(std::move(error_));
     });
-    static_cast<void>(Reference(std::move(self)));
     std::move(handler)(std::move(error));
   }
 

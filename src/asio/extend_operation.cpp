@@ -32,8 +32,7 @@ class ExtendOperation final : public Operation {
   void complete(Reference self) override {
     AnyHandler<FlagSignature> handler = handler_.take();
     bool held = false;
-    std::exception_ptr error = error_of([&] { held = extend_.result(); });
-    static_cast<void>(Reference(std::move(self)));
+    std::exception_ptr error = error_of(std::move(self), [&] { held = extend_.result(); });
     std::move(handler)(std::move(error), held);
   }
 

@@ -53,8 +53,7 @@ class LatchOperation : public Operation {
   void complete(Reference self) override {
     AnyHandler<Signature> handler = handler_.take();
     std::uint32_t value = 0;
-    std::exception_ptr error = error_of([&] { value = result(); });
-    static_cast<void>(Reference(std::move(self)));
+    std::exception_ptr error = error_of(std::move(self), [&] { value = result(); });
     if constexpr (std::is_same_v<Signature, DoneSignature>) {
       std::move(handler)(std::move(error));
     } else if constexpr (std::is_same_v<Signature, FlagSignature>) {

@@ -155,8 +155,7 @@ class LeadOperation final : public Operation {
 
   void complete(Reference self) override {
     AnyHandler<DoneSignature> handler = handler_.take();
-    std::exception_ptr error = error_of([&] { loop_->throw_if_ended_early(); });
-    static_cast<void>(Reference(std::move(self)));
+    std::exception_ptr error = error_of(std::move(self), [&] { loop_->throw_if_ended_early(); });
     std::move(handler)(std::move(error));
   }
 

@@ -93,9 +93,10 @@ class Operation : protected AsyncObserver {
 
   [[nodiscard]] AsyncObserver& observer() noexcept { return *this; }
 
-  /// For `complete`: what `take()` throws, or why the work did not start. Null: neither.
+  /// For `complete`: what `take()` throws, or why the work did not start. Null: neither. Then drops
+  /// the reference.
   template <class Take>
-  [[nodiscard]] std::exception_ptr error_of(Take&& take) noexcept {
+  [[nodiscard]] std::exception_ptr error_of(Reference /*self*/, Take&& take) noexcept {
     if (failure_) return std::exchange(failure_, nullptr);
     try {
       take();

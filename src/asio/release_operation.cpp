@@ -43,8 +43,7 @@ class ReleaseOperation final : public Operation {
   void complete(Reference self) override {
     AnyHandler<ReleaseSignature> handler = handler_.take();
     bool held = false;
-    std::exception_ptr error = error_of([&] { held = result(); });
-    static_cast<void>(Reference(std::move(self)));
+    std::exception_ptr error = error_of(std::move(self), [&] { held = result(); });
     std::move(handler)(std::move(error), held);
   }
 

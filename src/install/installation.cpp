@@ -7,15 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <exception>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include <latchkey/listener.hpp>
 
+#include "core/never_destroyed.hpp"
 #include "install/reload_check.hpp"
 #include "policy/secrets.hpp"
 
@@ -53,10 +51,10 @@ const PolicyTable& policies_of_test(const std::string& file,
                                     const std::optional<std::string>& text) {
   LoadedPolicies loaded = load_test_policies(file, text);
   throw_problems(file, std::move(loaded.problems));
-  static auto& all = *new std::deque<Installation>;
+  static NeverDestroyed<std::deque<Installation>> all;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  return all.emplace_back(std::move(loaded)).table();
+  return all.get().emplace_back(std::move(loaded)).table();
 }
 
 void Installation::connect(LoadedPolicies& loaded) {

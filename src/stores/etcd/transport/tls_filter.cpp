@@ -30,6 +30,21 @@ std::string openssl_reason() {
   return reason != nullptr ? reason : "OpenSSL names no reason";
 }
 
+/// With TLS 1.3 a server refuses the client's certificate after the handshake. Which of these
+/// alerts it sends depends on its library and version.
+bool is_of_our_certificate(unsigned long code) {
+  switch (ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET) {
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_UNKNOWN_CA:
+    case SSL_AD_CERTIFICATE_REQUIRED: return true;
+    default: return false;
+  }
+}
+
 void require(bool done, std::string_view option, const std::string& file) {
   if (done) return;
   const std::string why = openssl_reason();
@@ -144,25 +159,6 @@ TlsFilter::State TlsFilter::shake_hands(std::string_view received, std::string& 
   failure_ = handshake_failure() + problem_;
   return State::broken;
 }
-
-namespace {
-
-/// With TLS 1.3 a server refuses the client's certificate after the handshake. Which of these
-/// alerts it sends depends on its library and version.
-bool is_of_our_certificate(unsigned long code) {
-  switch (ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET) {
-    case SSL_AD_BAD_CERTIFICATE:
-    case SSL_AD_UNSUPPORTED_CERTIFICATE:
-    case SSL_AD_CERTIFICATE_REVOKED:
-    case SSL_AD_CERTIFICATE_EXPIRED:
-    case SSL_AD_CERTIFICATE_UNKNOWN:
-    case SSL_AD_UNKNOWN_CA:
-    case SSL_AD_CERTIFICATE_REQUIRED: return true;
-    default: return false;
-  }
-}
-
-}  // namespace
 
 // An alert comes from a server that speaks TLS.
 std::string TlsFilter::handshake_failure() const {
