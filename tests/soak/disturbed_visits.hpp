@@ -28,6 +28,15 @@ class DisturbedVisits {
   /// Throws std::out_of_range after 4 096 of them, some 70 minutes of kills.
   Place& new_place() { return places_.at(used_++); }
 
+  /// Asks the hold how long it lasts. One that has ended does not tell when, so it ended long ago.
+  template <class Hold, class Dwell>
+  void visit_holding(Place& mine, bool shared, const Hold& hold, Dwell dwell) {
+    const Clock::time_point asked = Clock::now();
+    const auto left = hold.remaining();
+    const Clock::time_point deadline = left > left.zero() ? asked + left : long_ago;
+    visit(mine, shared, deadline, hold.fencing_token().value_or(0), dwell);
+  }
+
   /// The hold ends at `deadline` at the latest. `token`: 0 for none.
   template <class Dwell>
   void visit(Place& mine, bool shared, Clock::time_point deadline, std::uint64_t token,
@@ -57,6 +66,7 @@ class DisturbedVisits {
 
  private:
   static constexpr std::size_t most_places = 4'096;
+  static constexpr Clock::time_point long_ago{Clock::duration(1)};
 
   static constexpr int value_bits = 20;
   static constexpr std::uint64_t value_mask = (std::uint64_t{1} << value_bits) - 1;

@@ -62,10 +62,8 @@ class EtcdSoak : public ::testing::Test {
       Lock lock = locks.lock("key:" + std::to_string(at), types[at]);
       const std::optional<Hold> hold = lock.try_acquire(1s, lease);
       if (!hold) return;
-      const Steady::time_point held = Steady::now();
-      judges_->of[at].visit(place, false, held + hold->remaining(),
-                            hold->fencing_token().value_or(0),
-                            [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
+      judges_->of[at].visit_holding(place, false, *hold,
+                                    [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
     } catch (const BackendUnavailable&) {
       ::poll(nullptr, 0, 10);
     }

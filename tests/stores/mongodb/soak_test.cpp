@@ -92,9 +92,8 @@ class MongoSoak {
       Lock lock = locks.lock(key_of(at), reads ? LockType::READ : types[at]);
       const std::optional<Hold> hold = lock.try_acquire(1s, lease);
       if (!hold) return;
-      const Steady::time_point held = Steady::now();  // before the hold is asked
-      visits[at]->visit(place, reads, held + hold->remaining(), hold->fencing_token().value_or(0),
-                        [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
+      visits[at]->visit_holding(place, reads, *hold,
+                                [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
     } catch (const BackendUnavailable&) {
       return;  // the server was killed
     }

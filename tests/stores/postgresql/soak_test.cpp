@@ -65,10 +65,8 @@ class Workload {
       Lock lock = locks.lock("soak:" + std::to_string(key), reads ? LockType::READ : types[key]);
       const std::optional<Hold> hold = lock.try_acquire(1s, lease);
       if (!hold) return;
-      const Steady::time_point held = Steady::now();  // before the hold is asked
-      visits->keys[key].visit(place, reads, held + hold->remaining(),
-                              hold->fencing_token().value_or(0),
-                              [&] { std::this_thread::sleep_for(random() % 500 * 1us); });
+      visits->keys[key].visit_holding(place, reads, *hold,
+                                      [&] { std::this_thread::sleep_for(random() % 500 * 1us); });
     } catch (const BackendUnavailable&) {
       return;  // the server was being started again
     }
