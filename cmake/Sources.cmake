@@ -19,6 +19,7 @@ set(latchkey_sources
   src/core/owner.cpp
   src/core/parker.cpp
   src/core/small_mutex.cpp
+  src/core/text/glob.cpp
   src/core/thread_order.cpp
   src/core/version.cpp
   src/install/connect.cpp
@@ -58,22 +59,22 @@ set(latchkey_sources
   src/locks/async/async_latch_wait.cpp
   src/locks/async/async_multi_acquire.cpp
   src/locks/async/async_release.cpp
-  src/locks/coordinator/logic/acquire_logic.cpp
   src/locks/coordinator/coordinator.cpp
+  src/locks/coordinator/hold_table.cpp
+  src/locks/coordinator/logic/acquire_logic.cpp
   src/locks/coordinator/logic/downgrade_logic.cpp
   src/locks/coordinator/logic/hand_off_logic.cpp
-  src/locks/coordinator/hold_table.cpp
   src/locks/coordinator/logic/join_logic.cpp
-  src/locks/coordinator/logic/key_logic.cpp
   src/locks/coordinator/logic/key_event.cpp
+  src/locks/coordinator/logic/key_logic.cpp
   src/locks/coordinator/logic/lease_logic.cpp
   src/locks/coordinator/logic/permit_logic.cpp
   src/locks/coordinator/logic/release_logic.cpp
-  src/locks/coordinator/remote_hold.cpp
   src/locks/coordinator/logic/subscription_logic.cpp
   src/locks/coordinator/logic/wait_logic.cpp
-  src/locks/coordinator/wait_times.cpp
   src/locks/coordinator/logic/yield_logic.cpp
+  src/locks/coordinator/remote_hold.cpp
+  src/locks/coordinator/wait_times.cpp
   src/locks/hold/hold.cpp
   src/locks/hold/multi_hold.cpp
   src/locks/hold/scope_holds.cpp
@@ -112,7 +113,6 @@ set(latchkey_sources
   src/locks/space/shard_driver.cpp
   src/locks/space/started_call.cpp
   src/memory/completions.cpp
-  src/core/text/glob.cpp
   src/memory/count_table.cpp
   src/memory/inbox.cpp
   src/memory/lock_table.cpp
@@ -292,10 +292,10 @@ set(latchkey_headers
   include/latchkey/latchkey.hpp
   include/latchkey/leader.hpp
   include/latchkey/lease.hpp
+  include/latchkey/list_page.hpp
   include/latchkey/listener.hpp
   include/latchkey/listeners.hpp
   include/latchkey/lock.hpp
-  include/latchkey/list_page.hpp
   include/latchkey/lock_info.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp
@@ -407,9 +407,9 @@ set(latchkey_asio_headers
   include/latchkey/asio/async.hpp
   include/latchkey/asio/body_cancellation.hpp
   include/latchkey/asio/checks.hpp
-  include/latchkey/asio/first_of.hpp
   include/latchkey/asio/coroutine_call.hpp
   include/latchkey/asio/coroutine_run.hpp
+  include/latchkey/asio/first_of.hpp
   include/latchkey/asio/initiation.hpp
   include/latchkey/asio/latch.hpp
   include/latchkey/asio/leader.hpp

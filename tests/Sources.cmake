@@ -20,6 +20,7 @@ set(latchkey_tests_sources
   unit/core/at_fork_test.cpp
   unit/core/clock_test.cpp
   unit/core/error_test.cpp
+  unit/core/glob_test.cpp
   unit/core/index_set_test.cpp
   unit/core/key_table_test.cpp
   unit/core/name_list_test.cpp
@@ -92,7 +93,6 @@ set(latchkey_tests_sources
   unit/locks/thread_end_test.cpp
   unit/locks/timing_test.cpp
   unit/memory/completions_test.cpp
-  unit/core/glob_test.cpp
   unit/memory/lock_table_test.cpp
   unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp
@@ -161,8 +161,8 @@ set(latchkey_redis_sources
   redis/locks/hot_key_test.cpp
   redis/locks/latch_test.cpp
   redis/locks/loss_test.cpp
-  redis/locks/permission_time_test.cpp
   redis/locks/no_thread_test.cpp
+  redis/locks/permission_time_test.cpp
   redis/locks/quorum_test.cpp
   redis/locks/read_write_turns_test.cpp
   redis/locks/refused_test.cpp
@@ -198,11 +198,11 @@ set(latchkey_redis_sources
   redis/scripts/fair_time_test.cpp
   redis/scripts/far_times_test.cpp
   redis/scripts/faults_test.cpp
-  redis/scripts/permissions_test.cpp
-  redis/scripts/permits_faults_test.cpp
   redis/scripts/latch_permissions_test.cpp
-  redis/scripts/permits_permissions_test.cpp
+  redis/scripts/permissions_test.cpp
   redis/scripts/permit_queue_test.cpp
+  redis/scripts/permits_faults_test.cpp
+  redis/scripts/permits_permissions_test.cpp
   redis/scripts/permits_test.cpp
   redis/scripts/plain_test.cpp
   redis/scripts/process_queue_places_test.cpp
@@ -281,15 +281,15 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_wait_test.cpp
   sim/coordinator/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp
-  sim/multi_acquire_plan_test.cpp
-  sim/quorum_sim_test.cpp
   sim/latch_sim_test.cpp
   sim/latch_simulation.cpp
   sim/latch_simulation_faults.cpp
   sim/leader_sim_test.cpp
   sim/leader_simulation.cpp
+  sim/multi_acquire_plan_test.cpp
   sim/once_sim_test.cpp
   sim/once_simulation.cpp
+  sim/quorum_sim_test.cpp
   sim/readers_cost_test.cpp
   sim/schedule_test.cpp
   sim/simulator_test.cpp
@@ -323,9 +323,9 @@ set(latchkey_exhaustion_sources
   exhaustion/quorum_locks_test.cpp
   exhaustion/quorum_submit_test.cpp
   exhaustion/quorum_test.cpp
-  exhaustion/session_test.cpp
   exhaustion/scarce_memory.cpp
-  exhaustion/scarce_memory_test.cpp)
+  exhaustion/scarce_memory_test.cpp
+  exhaustion/session_test.cpp)
 
 set(latchkey_cli_tests_sources
   cli/command_line_test.cpp
@@ -384,11 +384,11 @@ set(latchkey_chaos_judge_sources
   chaos/judge/tools.cpp
   chaos/judge/updates.cpp
   chaos/reproduction/replay_file.cpp
-  chaos/run/resources.cpp
-  chaos/run/settings.cpp
   chaos/reproduction/shorten.cpp
   chaos/reproduction/simulator_schedule.cpp
   chaos/reproduction/simulator_search.cpp
+  chaos/run/resources.cpp
+  chaos/run/settings.cpp
   chaos/run/totals.cpp)
 
 set(latchkey_chaos_sources
@@ -405,10 +405,10 @@ set(latchkey_chaos_sources
   chaos/faults/link_faults.cpp
   chaos/faults/tool_faults.cpp
   chaos/main.cpp
+  chaos/reproduction/reproduction.cpp
   chaos/run/campaign.cpp
   chaos/run/leftovers.cpp
   chaos/run/porcupine.cpp
-  chaos/reproduction/reproduction.cpp
   chaos/run/worker_pool.cpp
   chaos/worker/coroutine_source.cpp
   chaos/worker/defective_sources.cpp
@@ -420,8 +420,8 @@ set(latchkey_chaos_sources
   chaos/worker/worker.cpp
   chaos/worker/workload.cpp
   chaos/worker/workload_draws.cpp
-  interop/java_peer.cpp
-  exhaustion/scarce_memory.cpp)
+  exhaustion/scarce_memory.cpp
+  interop/java_peer.cpp)
 
 # Of latchkey_chaos, if the client library of the store is found.
 set(latchkey_chaos_etcd_sources
@@ -453,12 +453,12 @@ set(latchkey_chaos_tests_sources
   chaos/judge/tokens_test.cpp
   chaos/judge/tools_test.cpp
   chaos/reproduction/replay_file_test.cpp
-  chaos/run/resources_test.cpp
-  chaos/run/settings_test.cpp
-  chaos/worker/key_names_test.cpp
   chaos/reproduction/shorten_test.cpp
   chaos/reproduction/simulator_schedule_test.cpp
-  chaos/reproduction/simulator_search_test.cpp)
+  chaos/reproduction/simulator_search_test.cpp
+  chaos/run/resources_test.cpp
+  chaos/run/settings_test.cpp
+  chaos/worker/key_names_test.cpp)
 
 set(latchkey_test_support_sources
   support/allocations.cpp
@@ -483,9 +483,9 @@ set(latchkey_redis_set_sources
 set(latchkey_annotations_tests_sources
   annotations/check_test.cpp
   annotations/docs_test.cpp
-  annotations/proxy_test.cpp
-  annotations/word_options_test.cpp
-  annotations/word_test.cpp
   annotations/keys_by_macros.cpp
   annotations/keys_by_reflection.cpp
-  annotations/keys_test.cpp)
+  annotations/keys_test.cpp
+  annotations/proxy_test.cpp
+  annotations/word_options_test.cpp
+  annotations/word_test.cpp)

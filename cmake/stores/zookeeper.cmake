@@ -5,15 +5,15 @@ set(latchkey_zookeeper_sources
   src/stores/zookeeper/link.cpp
   src/stores/zookeeper/node_name.cpp
   src/stores/zookeeper/nodes.cpp
+  src/stores/zookeeper/recipe/queue_recipe.cpp
+  src/stores/zookeeper/recipe/queue_requests.cpp
+  src/stores/zookeeper/recipe/queue_start_over.cpp
+  src/stores/zookeeper/recipe/ticket.cpp
   src/stores/zookeeper/register.cpp
   src/stores/zookeeper/reply_check.cpp
   src/stores/zookeeper/session.cpp
   src/stores/zookeeper/session_operations.cpp
   src/stores/zookeeper/subscriptions.cpp
   src/stores/zookeeper/zookeeper_client.cpp
-  src/stores/zookeeper/zookeeper_uri.cpp
-  src/stores/zookeeper/recipe/queue_recipe.cpp
-  src/stores/zookeeper/recipe/queue_requests.cpp
-  src/stores/zookeeper/recipe/queue_start_over.cpp
-  src/stores/zookeeper/recipe/ticket.cpp)
+  src/stores/zookeeper/zookeeper_uri.cpp)
 latchkey_store(zookeeper "${latchkey_zookeeper_sources}" include/latchkey/zookeeper.hpp)

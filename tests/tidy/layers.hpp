@@ -192,7 +192,7 @@ inline constexpr std::array third_parties{
 inline constexpr std::array system_folders{"sys/", "arpa/", "netinet/", "linux/", "sanitizer/"};
 
 inline constexpr std::size_t most_lines = 300;
-inline constexpr std::size_t most_function_lines = 70;
+inline constexpr std::size_t most_lines_with_a_reason = 500;
 inline constexpr std::size_t most_columns = 100;
 inline constexpr std::size_t most_files_of_a_folder = 30;
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <utility>
 
 #include "exceptions.hpp"
 #include "layers.hpp"
@@ -119,21 +120,14 @@ Findings file_is_short(const SourceFile& file) {
     return !line.starts_with("// SPDX-") && !line.starts_with("#pragma GCC visibility");
   };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(lines, counts));
+  if (count > most_lines_with_a_reason) {
+    return {at(file, count,
+               std::to_string(count) + " lines; expected at most " +
+                   std::to_string(most_lines_with_a_reason))};
+  }
   if (count <= most_lines || file.gives_reason_for("long-file")) return {};
   return {
       at(file, count, std::to_string(count) + " lines, and no `// tidy: long-file because ...`")};
-}
-
-Findings functions_are_short(const SourceFile& file) {
-  Findings findings;
-  if (file.gives_reason_for("long-function")) return findings;
-  for (const Function& function : file.functions()) {
-    if (function.lines <= most_function_lines) continue;
-    findings.push_back(at(file, function.line,
-                          "a function of " + std::to_string(function.lines) +
-                              " lines, and no `// tidy: long-function because ...`"));
-  }
-  return findings;
 }
 
 Findings lines_are_narrow(const SourceFile& file) {
@@ -183,6 +177,27 @@ Findings first_line_says_why(const SourceFile& file) {
   constexpr std::size_t shortest = 12;
   if (first.starts_with("// ") && first.size() >= shortest) return {};
   return {at(file, 1, "the first line does not say why this file exists")};
+}
+
+// A comment that leans on its neighbour, or has no subject, must be read twice.
+Findings comments_have_a_subject(const SourceFile& file) {
+  static const std::regex comment{R"(^\s*//[/!]?<?)"};
+  static const std::regex after_code{R"(^\s*[^\s/].*\s///?<? (Of|The same|What|Whoever)\b)"};
+  static const std::regex bad{R"(^\s*//[/!]?<?\s*(Of|The same|What|Whoever)\b)"};
+  Findings findings;
+  bool in_comment = false;
+  std::size_t number = 0;
+  for (const std::string_view line : file.lines()) {
+    ++number;
+    const auto matches = [&](const std::regex& with) {
+      return std::regex_search(line.begin(), line.end(), with);
+    };
+    const bool begins = !std::exchange(in_comment, matches(comment));
+    if (in_comment ? begins && matches(bad) : matches(after_code)) {
+      findings.push_back(at(file, number, "a comment begins without its subject"));
+    }
+  }
+  return findings;
 }
 
 Findings uses_no_private_word(const SourceFile& file) {

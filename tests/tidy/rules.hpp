@@ -15,11 +15,11 @@ Findings belongs_to_a_layer(const SourceFile& file);
 Findings includes_go_downwards(const SourceFile& file);
 Findings third_parties_stay_in_their_layers(const SourceFile& file);
 Findings file_is_short(const SourceFile& file);
-Findings functions_are_short(const SourceFile& file);
 Findings lines_are_narrow(const SourceFile& file);
 Findings header_is_included_once(const SourceFile& file);
 Findings nothing_is_left_to_do(const SourceFile& file);
 Findings first_line_says_why(const SourceFile& file);
+Findings comments_have_a_subject(const SourceFile& file);
 Findings uses_no_private_word(const SourceFile& file);
 Findings has_no_name_of_std(const SourceFile& file);
 Findings is_marked(const SourceFile& file);  ///< as scripts/mark_sources.sh marks

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "layers.hpp"
+#include "plain_code.hpp"
 
 namespace latchkey::tidy {
 namespace {
@@ -87,37 +88,7 @@ TEST(TidyRules, ALongFileSaysWhy) {
   EXPECT_TRUE(file_is_short(file("a.cpp", reason + lines(most_lines))).empty());
   EXPECT_EQ(
       file_is_short(file("a.cpp", "// tidy: long-file because \n" + lines(most_lines))).size(), 1U);
-}
-
-TEST(TidyRules, ALongFunctionSaysWhy) {
-  const auto of = [](std::size_t count, const std::string& head) {
-    return file("a.cpp", "namespace n {\n" + head + " {\n" + lines(count - 2) + "}\n}\n");
-  };
-  EXPECT_TRUE(functions_are_short(of(most_function_lines, "int f()")).empty());
-  for (const char* head :
-       {"int f()", "TEST(A, B)", "template <class T> auto A::f(T t) const -> int",
-        "A::A(int b) : a_{b}, c_{b}", "struct tm now()"}) {
-    EXPECT_EQ(functions_are_short(of(most_function_lines + 1, head)).size(), 1U) << head;
-  }
-  for (const char* head : {"struct A", "class alignas(64) B final : public C", "enum class D : int",
-                           "inline namespace e", "constexpr int table[] ="}) {
-    EXPECT_TRUE(functions_are_short(of(most_function_lines + 1, head)).empty()) << head;
-  }
-  SourceFile excused = of(most_function_lines + 1, "int f()");
-  excused.text += "// tidy: long-function because it is one switch\n";
-  EXPECT_TRUE(functions_are_short(excused).empty());
-}
-
-TEST(TidyRules, BracesInTextAndCommentsDoNotCount) {
-  const std::string text =
-      "int f() { return '{'; /* { */ }  // {\n"
-      "const char* g() { return R\"x({\"{)x\" \"\\\"{\"; }\n"
-      "#define OPEN {\n"
-      "int h() { return 1'000; }\n" +
-      lines(most_function_lines) + "int last() { return 0; }\n";
-  const SourceFile source = file("a.cpp", text);
-  EXPECT_EQ(source.functions().size(), 4U);
-  EXPECT_TRUE(functions_are_short(source).empty());
+  EXPECT_EQ(file_is_short(file("a.cpp", reason + lines(most_lines_with_a_reason))).size(), 1U);
 }
 
 TEST(TidyRules, LinesAreNarrow) {
@@ -145,6 +116,23 @@ TEST(TidyRules, TheFirstLineSaysWhy) {
   EXPECT_EQ(first_line_says_why(file("a.cpp", "#include <a>\n")).size(), 1U);
   EXPECT_EQ(first_line_says_why(file("a.cpp", "// a.cpp\n")).size(), 1U);
   EXPECT_TRUE(first_line_says_why(file("a.cpp", "// Reads what the user wrote.\n")).empty());
+}
+
+TEST(TidyRules, TextAndCommentsAreNotCode) {
+  EXPECT_EQ(plain_code("f('{'); /* { */ g(1'000);  // {\n#define OPEN {\nh(\"\\\"{\");"),
+            "f(   );         g(1'000);      \n              \nh(     );");
+  EXPECT_EQ(plain_code("f(R\"x({\"{)x\");"), "f(          );");
+}
+
+TEST(TidyRules, ACommentBeginsWithItsSubject) {
+  for (const char* found : {"// Of a call.\n", "int x;\n  /// The same, of a READ.\n",
+                            "int x;  ///< What is held\n", "/// Whoever waits.\n"}) {
+    EXPECT_EQ(comments_have_a_subject(file("a.cpp", found)).size(), 1U) << found;
+  }
+  for (const char* kept : {"// A call. It has\n// What it needs.\n", "// Often.\n",
+                           "int x;  ///< of a READ\n", "say(\"http://What\");\n"}) {
+    EXPECT_TRUE(comments_have_a_subject(file("a.cpp", kept)).empty()) << kept;
+  }
 }
 
 TEST(TidyRules, APrivateWordIsFoundAsAWholeWord) {

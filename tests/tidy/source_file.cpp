@@ -1,4 +1,4 @@
-// Reads source files, and finds includes and function bodies in them without a compiler.
+// Reads source files, and finds their includes without a compiler.
 #include "source_file.hpp"
 
 #include <algorithm>
@@ -8,81 +8,8 @@
 #include <sstream>
 #include <utility>
 
-#include "plain_code.hpp"
-
 namespace latchkey::tidy {
 namespace {
-
-/// Walks the braces of plain code and remembers those that open a function.
-class FunctionFinder {
- public:
-  explicit FunctionFinder(std::string code) : code_{std::move(code)} {}
-
-  std::vector<Function> run() {
-    for (at_ = 0; at_ < code_.size(); ++at_) {
-      const char c = code_[at_];
-      if (c == '\n') ++line_;
-      if (in_body()) {
-        step_in_body(c);
-      } else {
-        step_outside(c);
-      }
-    }
-    return std::move(found_);
-  }
-
- private:
-  bool in_body() const { return depth_ > 0; }
-
-  void step_in_body(char c) {
-    if (c == '{') ++depth_;
-    if (c != '}' || --depth_ > 0) return;
-    // A brace initialiser of a constructor is followed by another, or by the body.
-    const std::size_t next = code_.find_first_not_of(" \n", at_ + 1);
-    if (next != std::string::npos && (code_[next] == ',' || code_[next] == '{')) return;
-    if (is_function_) found_.push_back({start_, line_ - start_ + 1});
-    head_.clear();
-  }
-
-  void step_outside(char c) {
-    if (c == '{') {
-      open();
-    } else if (c == '}' || c == ';') {
-      head_.clear();
-    } else if (!head_.empty() || (c != ' ' && c != '\n')) {
-      if (head_.empty()) start_ = line_;
-      head_ += c;
-    }
-  }
-
-  void open() {
-    static const std::regex scope{R"(^(template\s*<[^{]*>\s*|\[\[[^\]]*\]\]\s*|inline\s+)*)"
-                                  R"((namespace|class|struct|union|extern)\b[^=]*$)"};
-    static const std::regex access{R"((public|protected|private)\s*:)"};
-    const std::string head = std::regex_replace(head_, access, "");
-    const std::string first = head.substr(std::min(head.find_first_not_of(" \n"), head.size()));
-    if (std::regex_search(first, scope) && !returns_struct(first)) {
-      head_.clear();
-      return;
-    }
-    is_function_ = head.find(')') != std::string::npos;
-    depth_ = 1;
-  }
-
-  /// `struct tm now() {`: a function after all.
-  static bool returns_struct(const std::string& head) {
-    return head.ends_with(") ") || head.ends_with(")") || head.ends_with("const ");
-  }
-
-  std::string code_;
-  std::string head_;
-  std::vector<Function> found_;
-  std::size_t at_ = 0;
-  std::size_t line_ = 1;
-  std::size_t start_ = 1;
-  int depth_ = 0;
-  bool is_function_ = false;
-};
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream in{path, std::ios::binary};
@@ -132,10 +59,6 @@ std::vector<Include> SourceFile::includes() const {
     }
   }
   return result;
-}
-
-std::vector<Function> SourceFile::functions() const {
-  return FunctionFinder{plain_code(text)}.run();
 }
 
 bool SourceFile::gives_reason_for(std::string_view what) const {

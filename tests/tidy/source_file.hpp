@@ -14,11 +14,6 @@ struct Include {
   bool quoted;
 };
 
-struct Function {
-  std::size_t line;
-  std::size_t lines;
-};
-
 struct SourceFile {
   std::string path;  ///< from the root of the repository, with '/'
   std::string text;
@@ -26,8 +21,6 @@ struct SourceFile {
   bool is_header() const { return path.ends_with(".hpp"); }
   std::vector<std::string_view> lines() const;
   std::vector<Include> includes() const;
-  /// The bodies of functions; what is nested in one counts with it.
-  std::vector<Function> functions() const;
   /// True if the file says `// tidy: <what> because <why>`.
   bool gives_reason_for(std::string_view what) const;
 };
