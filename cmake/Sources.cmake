@@ -19,7 +19,9 @@ set(latchkey_sources
   src/core/owner.cpp
   src/core/parker.cpp
   src/core/small_mutex.cpp
+  src/core/text/duration.cpp
   src/core/text/glob.cpp
+  src/core/text/nearest.cpp
   src/core/thread_order.cpp
   src/core/version.cpp
   src/install/connect.cpp
@@ -128,9 +130,7 @@ set(latchkey_sources
   src/once/once_per.cpp
   src/once/once_schedule.cpp
   src/once/time_zone.cpp
-  src/policy/duration.cpp
   src/policy/method_pattern.cpp
-  src/policy/nearest.cpp
   src/policy/secrets.cpp
   src/quorum/ballot.cpp
   src/quorum/gates.cpp

@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "cli/connection.hpp"
-#include "policy/duration.hpp"
+#include "core/text/duration.hpp"
 #include "policy/settings.hpp"
 
 namespace latchkey::inline v1::cli {

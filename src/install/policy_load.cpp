@@ -15,7 +15,7 @@
 #include <latchkey/registry.hpp>
 
 #include "backend/registry.hpp"
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 #include "policy/reader.hpp"
 #include "policy/secrets.hpp"
 

@@ -12,8 +12,8 @@
 
 #include <latchkey/error.hpp>
 
+#include "core/text/nearest.hpp"
 #include "install/rule_match.hpp"
-#include "policy/nearest.hpp"
 #include "policy/settings.hpp"
 
 namespace latchkey::inline v1::detail {

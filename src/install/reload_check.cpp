@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "install/reload_check.hpp"
 
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/text/nearest.hpp"
 #include "policy/method_pattern.hpp"
-#include "policy/nearest.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 #include "policy/settings.hpp"
 #include "policy/settings_reader.hpp"
 #include "policy/yaml_tree.hpp"

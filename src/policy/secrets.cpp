@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -14,8 +14,8 @@
 
 #include <latchkey/permits.hpp>
 
-#include "policy/duration.hpp"
-#include "policy/nearest.hpp"
+#include "core/text/duration.hpp"
+#include "core/text/nearest.hpp"
 #include "policy/yaml_lines.hpp"
 
 namespace latchkey::inline v1::detail {

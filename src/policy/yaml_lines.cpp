@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -7,21 +7,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
+#include <variant>
+
+#include "core/text/duration.hpp"
 
 namespace latchkey::soak {
 
 inline std::chrono::milliseconds length_of_soak() {
   const char* const text = std::getenv("LATCHKEY_SOAK");
   if (text == nullptr) return std::chrono::seconds(5);
-  char* unit = nullptr;
-  const long number = std::strtol(text, &unit, 10);
-  const std::string word(unit);
-  if (number > 0 && word == "ms") return std::chrono::milliseconds(number);
-  if (number > 0 && word == "s") return std::chrono::seconds(number);
-  if (number > 0 && word == "min") return std::chrono::minutes(number);
-  throw std::invalid_argument("LATCHKEY_SOAK is a time such as 500ms, 5s or 2min, not '" +
-                              std::string(text) + "'");
+  const detail::Duration parsed = detail::parse_duration(text);
+  const auto* const length = std::get_if<std::chrono::milliseconds>(&parsed);
+  if (length == nullptr) throw std::invalid_argument("LATCHKEY_SOAK: " + std::get<1>(parsed));
+  if (*length > length->zero()) return *length;
+  throw std::invalid_argument("LATCHKEY_SOAK: expected more than no time");
 }
 
 inline std::uint64_t seed_of_soak() {

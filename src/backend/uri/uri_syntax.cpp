@@ -6,8 +6,10 @@
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <variant>
 
 #include <latchkey/in_quotes.hpp>
+#include "core/text/duration.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -149,6 +151,18 @@ std::vector<UriOption> UriSyntax::options(std::string_view text) const {
     if (end == std::string_view::npos) return all;
     text.remove_prefix(end + 1);
   }
+}
+
+std::chrono::milliseconds UriSyntax::duration(const UriOption& option,
+                                              std::chrono::milliseconds least,
+                                              std::chrono::milliseconds most,
+                                              std::string_view expected) const {
+  const Duration parsed = parse_duration(option.value);
+  const auto* const length = std::get_if<std::chrono::milliseconds>(&parsed);
+  if (length == nullptr || *length < least || *length > most) {
+    refuse_value(option.name, option.value, expected);
+  }
+  return *length;
 }
 
 void UriSyntax::refuse_option(std::string_view name, std::string_view known) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -52,6 +53,12 @@ class UriSyntax {
                                                    std::uint16_t default_port) const;
   /// Separated by '&', each with a value.
   [[nodiscard]] std::vector<UriOption> options(std::string_view text) const;
+  /// The value of an option that is a time of `least` to `most`, spelled as in a policy file:
+  /// 250ms, 3s, 5m. `expected`: what is right, as a clause.
+  [[nodiscard]] std::chrono::milliseconds duration(const UriOption& option,
+                                                   std::chrono::milliseconds least,
+                                                   std::chrono::milliseconds most,
+                                                   std::string_view expected) const;
   /// For an option that the store does not know. `known`: the names of those that it does.
   [[noreturn]] void refuse_option(std::string_view name, std::string_view known) const;
   /// For an option with a wrong value. `expected`: what is right, as a clause.

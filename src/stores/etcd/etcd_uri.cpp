@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/etcd_uri.hpp"
 
-#include <charconv>
+#include <chrono>
 #include <stdexcept>
+#include <string_view>
 
 #include <latchkey/in_quotes.hpp>
 
@@ -16,18 +17,12 @@ constexpr std::chrono::seconds shortest_session{2}, longest_session{86'400};
 constexpr UriSyntax syntax("etcd", "etcd://h1:2379,h2:2379/locks");
 constexpr std::string_view plain_scheme = "etcd://", tls_scheme = "etcds://";
 
-std::chrono::seconds parse_session(const std::string& text) {
-  long count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [unit, error] = std::from_chars(text.data(), end, count);
-  const std::string_view word(unit, end);
-  const bool valid = error == std::errc() && (word == "s" || word == "min") && count > 0 &&
-                     count <= longest_session.count();
-  const std::chrono::seconds length(word == "min" ? count * 60 : count);
-  if (!valid || length < shortest_session || length > longest_session) {
-    syntax.refuse_value("session", text, "whole seconds from 2 s on, such as 45s");
-  }
-  return length;
+std::chrono::seconds parse_session(const UriOption& option) {
+  constexpr std::string_view expected = "whole seconds from 2 s on, such as 45s";
+  const auto length = syntax.duration(option, shortest_session, longest_session, expected);
+  const auto session = std::chrono::floor<std::chrono::seconds>(length);
+  if (session != length) syntax.refuse_value(option.name, option.value, expected);
+  return session;
 }
 
 /// Empty, or with one '/' at the end.
@@ -40,7 +35,7 @@ std::string as_folder(std::string prefix) {
 void read_option(EtcdUri& uri, const UriOption& option) {
   const std::string value = syntax.decoded(option.value, "option");
   if (option.name == "session") {
-    uri.session = parse_session(value);
+    uri.session = parse_session({option.name, value});
   } else if (option.name == "cafile") {
     uri.tls.authority = value;
   } else if (option.name == "cert") {

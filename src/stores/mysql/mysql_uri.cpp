@@ -3,9 +3,8 @@
 #include "stores/mysql/mysql_uri.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <stdexcept>
-#include <system_error>
 
 #include <latchkey/in_quotes.hpp>
 
@@ -23,16 +22,6 @@ bool yes_or_no(std::string_view name, std::string_view value) {
     syntax.refuse_value(name, value, "yes or no");
   }
   return value == "yes";
-}
-
-std::chrono::milliseconds poll_time(std::string_view value) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const std::string_view unit(end, value.data() + value.size());
-  if (error != std::errc() || unit != "ms" || number < 1 || number > 1000) {
-    syntax.refuse_value("poll", value, "a time from 1ms to 1000ms");
-  }
-  return std::chrono::milliseconds(number);
 }
 
 std::string table_name(std::string name) {
@@ -60,7 +49,9 @@ void read_option(MysqlUri& uri, const UriOption& option) {
   if (option.name == "create") {
     uri.create = yes_or_no(option.name, value);
   } else if (option.name == "poll") {
-    uri.poll = poll_time(value);
+    using std::chrono::milliseconds;
+    uri.poll = syntax.duration({option.name, value}, milliseconds(1), milliseconds(1000),
+                               "a time from 1ms to 1000ms");
   } else if (option.name == "socket") {
     uri.socket = std::move(value);
   } else if (option.name == "ssl_ca") {

@@ -3,10 +3,8 @@
 #include "stores/zookeeper/zookeeper_uri.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
+#include <chrono>
 #include <stdexcept>
-#include <system_error>
 
 #include <latchkey/in_quotes.hpp>
 #include "stores/zookeeper/key_path.hpp"
@@ -20,19 +18,6 @@ constexpr std::string_view scheme = "zookeeper://";
 constexpr UriSyntax syntax("ZooKeeper", "zookeeper://zk1,zk2:2181,zk3/locks");
 constexpr std::uint16_t default_port = 2181;
 
-milliseconds parse_session(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view name(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
-  constexpr milliseconds least(100), most = std::chrono::hours(1);
-  if (error == std::errc() && number > 0 && number <= most.count() &&
-      (name == "s" || name == "ms")) {
-    const milliseconds time(name == "s" ? number * 1000 : number);
-    if (time >= least && time <= most) return time;
-  }
-  syntax.refuse_value("session", text, "a time from 100ms to 3600s");
-}
-
 /// A fifth, because the client gives a sign of life every tenth of the session. With a short lease
 /// half a tick, 1 s by default, counts for more than that.
 milliseconds margin_over(milliseconds lease) {
@@ -41,7 +26,8 @@ milliseconds margin_over(milliseconds lease) {
 
 void set_option(ZooKeeperUri& uri, const UriOption& option) {
   if (option.name == "session") {
-    uri.session = uri.requested_session = parse_session(option.value);
+    uri.session = uri.requested_session = syntax.duration(
+        option, milliseconds(100), std::chrono::hours(1), "a time from 100ms to 3600s");
   } else if (option.name == "acl") {
     uri.open = option.value == "open";
     if (!uri.open && option.value != "creator") {

@@ -10,8 +10,10 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <variant>
 
 #include "chaos/reproduction/replay_file.hpp"
+#include "core/text/duration.hpp"
 
 namespace latchkey::chaos {
 namespace {
@@ -169,13 +171,9 @@ bool is_chosen(std::string_view name, const std::string& texts) {
 }
 
 std::chrono::milliseconds parse_length(const std::string& text) {
-  char* unit = nullptr;
-  const long number = std::strtol(text.c_str(), &unit, 10);
-  const std::string word(unit);
-  if (number > 0 && word == "ms") return std::chrono::milliseconds(number);
-  if (number > 0 && word == "s") return std::chrono::seconds(number);
-  if (number > 0 && word == "min") return std::chrono::minutes(number);
-  if (number > 0 && word == "h") return std::chrono::hours(number);
+  const detail::Duration parsed = detail::parse_duration(text);
+  const auto* const length = std::get_if<std::chrono::milliseconds>(&parsed);
+  if (length != nullptr && *length > length->zero()) return *length;
   throw std::invalid_argument("expected a time such as 500ms, 20s, 10min or 8h, not '" + text +
                               "'");
 }

@@ -24,7 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Kind = Event::Kind;
 
 class NoThread : public ::testing::TestWithParam<bool> {
  protected:
@@ -79,7 +78,7 @@ TEST_P(NoThread, AHoldIsRenewedOnceThreadsCanBeCreatedAgain) {
     EXPECT_THROW(static_cast<void>(locks.lock("k").acquire()), BackendUnavailable);
   }
   Hold hold = locks.lock("k").acquire();
-  EXPECT_TRUE(recorder.await(Kind::renewed, 4));
+  EXPECT_TRUE(recorder.await(Event::Kind::renewed, 4));
   EXPECT_FALSE(hold.lost());
   EXPECT_TRUE(hold.release());
   locks.close(1s);
@@ -98,7 +97,7 @@ TEST_P(NoThread, ALossIsReportedWithTheFirstThreadThatCanBeCreated) {
   EXPECT_TRUE(eventually([&] { return hold.lost(); }));
   EXPECT_FALSE(stop.stop_requested());
   none.reset();  // and no call comes by
-  EXPECT_TRUE(recorder.await(Kind::lost, 2));
+  EXPECT_TRUE(recorder.await(Event::Kind::lost, 2));
   EXPECT_TRUE(eventually([&] { return stop.stop_requested() && lease_over.stop_requested(); }));
   locks.close(1s);
 }
@@ -112,7 +111,7 @@ TEST_P(NoThread, FlushReportsAllQueuedEvents) {
     EXPECT_FALSE(locks.flush(1ms));
   }
   EXPECT_TRUE(locks.flush(patience));
-  EXPECT_EQ(recorder.count(Kind::unlock_error), 1U);
+  EXPECT_EQ(recorder.count(Event::Kind::unlock_error), 1U);
   locks.close(1s);
 }
 

@@ -98,7 +98,6 @@ class MalformedReplies {
  public:
   explicit MalformedReplies(std::string body) : body_(std::move(body)) {}
   void operator()(std::string& received, std::string& to_send) const {
-    std::string others;
     while (received.size() >= 12) {
       std::string message = received.substr(0, 4 + static_cast<unsigned char>(received[3]));
       if (received.size() < message.size()) break;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/duration.hpp"
-#include "policy/nearest.hpp"
+#include "core/text/duration.hpp"
+#include "core/text/nearest.hpp"
 #include "policy/secrets.hpp"
 
 namespace latchkey::detail {

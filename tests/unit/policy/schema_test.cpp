@@ -13,13 +13,13 @@
 
 #include <latchkey/permits.hpp>
 
-#include "policy/duration.hpp"
+#include "core/text/duration.hpp"
 #include "policy/settings.hpp"
 
 namespace latchkey::detail {
 namespace {
 
-constexpr const char* time_pattern = "^[0-9]+(ms|s|m|h|d)$";
+constexpr const char* time_pattern = "^[0-9]+(ms|s|m|min|h|d)$";
 
 template <class Names>
 std::string one_of(const Names& names) {
@@ -113,8 +113,9 @@ TEST(Schema, IsWhatTheReaderAccepts) {
 
 TEST(Schema, AcceptsTheSameDurationsAsTheReader) {
   const std::regex pattern(time_pattern);
-  for (const char* time : {"0s", "250ms", "3s", "5m", "2h", "1d", "3", "-3s", "3 s", "s", "",
-                           "3sec", "1.5s", "0x3s", "3S", "+3s", " 3s", "3s "}) {
+  for (const char* time :
+       {"0s", "250ms", "3s",   "5m",    "5min", "2h",   "1d", "3",   "-3s", "3 s",
+        "s",  "",      "3sec", "3mins", "1.5s", "0x3s", "3S", "+3s", " 3s", "3s "}) {
     const bool accepted = std::holds_alternative<std::chrono::milliseconds>(parse_duration(time));
     EXPECT_EQ(std::regex_match(time, pattern), accepted) << time;
   }

@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace latchkey::detail {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr UriSyntax syntax("Toy", "toy://127.0.0.1:7");
 
@@ -68,6 +73,22 @@ TEST(UriSyntax, NamesWhatIsWrongWithoutTheLogin) {
             "unknown option 'c' in the Toy URI; expected one of a, b");
   EXPECT_EQ(message_of([] { syntax.refuse_value("a", "maybe", "yes or no"); }),
             "invalid value 'maybe' of the option 'a' in the Toy URI; expected yes or no");
+}
+
+// Each option spells a time as a policy file does.
+TEST(UriSyntax, ReadsATimeWithinItsBounds) {
+  const auto read = [](std::string_view value) {
+    return syntax.duration({"poll", value}, 100ms, 1h, "a time from 100ms to 1h");
+  };
+  EXPECT_EQ(read("100ms"), 100ms);
+  EXPECT_EQ(read("45s"), 45s);
+  EXPECT_EQ(read("2m"), 2min);
+  EXPECT_EQ(read("60min"), 1h);
+  for (const char* wrong : {"99ms", "61m", "2h", "5", "s", "-3s", "3 s", ""}) {
+    EXPECT_EQ(message_of([&] { static_cast<void>(read(wrong)); }),
+              "invalid value '" + std::string(wrong) +
+                  "' of the option 'poll' in the Toy URI; expected a time from 100ms to 1h");
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Durations as a policy file spells them: 250ms, 3s, 5m, 2h, 1d.
+// Durations as policy files, URIs and the command line spell them: 250ms, 3s, 5m, 2h, 1d.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,13 +1,13 @@
-// Durations as a policy file spells them.
+// Durations as policy files, URIs and the command line spell them.
 // SPDX-License-Identifier: BSL-1.0
-#include "policy/duration.hpp"
+#include "core/text/duration.hpp"
 
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <system_error>
 
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -20,7 +20,9 @@ struct Unit {
 };
 
 constexpr std::array units{
-    Unit{"ms", 1}, Unit{"s", 1'000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}, Unit{"d", 86'400'000},
+    Unit{"ms", 1},        Unit{"s", 1'000},
+    Unit{"m", 60'000},    Unit{"min", 60'000},  // as in C++
+    Unit{"h", 3'600'000}, Unit{"d", 86'400'000},
 };
 constexpr std::int64_t longest = 3'650 * units.back().length;
 

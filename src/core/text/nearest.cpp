@@ -1,6 +1,6 @@
 // The right words that are nearest to a wrong one.
 // SPDX-License-Identifier: BSL-1.0
-#include "policy/nearest.hpp"
+#include "core/text/nearest.hpp"
 
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/join.hpp>
