@@ -87,15 +87,15 @@ constexpr bool keeps_pace(FaultKind kind) noexcept {
   return kind == FaultKind::pattern_subscriber || is_of_member(kind);
 }
 
-/// What a fault is done to.
+/// The thing that a fault is done to.
 enum class Target : std::uint8_t {
   worker,  ///< one worker or its connection
   server,
   key,  ///< one key on the server
 };
 
-/// What a fault excuses while it lasts, and for a while afterwards (Limits::recovery). A deployment
-/// may excuse less or more (Deployment::excuses).
+/// The effects of a fault, as a mask. They excuse violations while it lasts, and for a while
+/// afterwards (Limits::recovery). A deployment may excuse less or more (Deployment::excuses).
 enum Excuse : unsigned {
   nothing = 0,
   silences = 1,     ///< no reply that was not on its way can arrive

@@ -1,4 +1,4 @@
-// What workers and the orchestrator record of one round. The judge reads nothing else.
+// The record of one round by its workers and the orchestrator. The judge reads nothing else.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -37,7 +37,7 @@ enum class Outcome : std::uint8_t {
   other,        ///< any other exception; `text` names it
 };
 
-/// What a visit lacks.
+/// The resource that a visit lacks.
 enum class Lack : std::uint8_t {
   nothing,
   threads,  ///< its Locks are new, so it needs a timer thread, and no thread can be made
@@ -86,7 +86,7 @@ struct Visit {
 struct Fault {
   FaultKind kind{};
   int worker = -1;              ///< -1: the server
-  int thread = -1;              ///< of the worker; -1: all of them
+  int thread = -1;              ///< a thread of `worker`; -1: all of them
   int key = -1;                 ///< -1: every key
   int strength = 0;             ///< as planned
   unsigned excuses = 0;         ///< a mask of Excuse
@@ -96,7 +96,7 @@ struct Fault {
   [[nodiscard]] bool has(Excuse excuse) const noexcept { return (excuses & excuse) != 0; }
 };
 
-/// What is known before the round.
+/// The properties of a deployment and the bounds for calls, which are known before the round.
 struct Limits {
   /// A check that goes out in time is answered and read within this time.
   Nanos latency = 300 * millisecond;
@@ -121,7 +121,7 @@ struct Limits {
   Nanos command_timeout = 500 * millisecond;
   /// By how much later than it may a call returns on a busy machine; 0: the wait is no bound.
   Nanos lateness = 1'000 * millisecond;
-  /// Of the semaphore of a key with visits of type PERMIT, each of which takes one.
+  /// The permits of the semaphore of a key with visits of type PERMIT, each of which takes one.
   std::size_t permits = 3;
   /// How long a program may take to react to a signal, or its end to be seen, on a busy machine.
   Nanos reaction = 300 * millisecond;
@@ -131,7 +131,7 @@ struct Limits {
 
 struct History {
   std::uint32_t workers = 0, threads = 0, keys = 0;
-  /// Of the numbers of workers, 0 to workers - 1, those that no process has: see Settings::without.
+  /// The numbers from 0 to workers - 1 that no process has: see Settings::without.
   std::set<std::uint32_t> absent{};
   Nanos began = 0;   ///< workers may call
   Nanos calm = 0;    ///< the first fault begins; all workers ask until then
@@ -139,7 +139,7 @@ struct History {
   Nanos ended = 0;   ///< no worker calls any more
   std::vector<Visit> visits{};
   std::vector<Fault> faults{};
-  std::vector<std::uint64_t> last_tokens{};  ///< of earlier rounds, by key
+  std::vector<std::uint64_t> last_tokens{};  ///< the highest of earlier rounds, by key
   /// Workers that lock with another library, which makes no promise about what it tells them.
   std::vector<std::uint32_t> foreign{};
   /// Workers whose calls are coroutines. They cancel some.

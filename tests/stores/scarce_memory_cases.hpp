@@ -1,5 +1,5 @@
-// What is expected of each driven store while allocations fail: the call that meets the failure
-// ends by its wait, the next one works, and the server keeps nothing.
+// Test cases for each driven store while allocations fail: the call that meets the failure ends by
+// its wait, the next one works, and the server keeps nothing.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -35,7 +35,7 @@ class ScarceMemoryCases {
   ScarceMemoryCases& operator=(const ScarceMemoryCases&) = delete;
   ~ScarceMemoryCases() { ::alarm(0); }
 
-  /// What the Locks holds besides stays.
+  /// Acquires and releases a free lock. Another hold of the same Locks stays.
   void acquire_and_release(LockType type) {
     const Locks ours = connect_();
     Lock lock = ours.lock(key_of("free", type), type);
@@ -156,7 +156,7 @@ class ScarceMemoryCases {
     EXPECT_GT(nth, 5U);
   }
 
-  /// Of the Locks whose allocations have failed.
+  /// Expects that `lock`, of the Locks whose allocations have failed, is acquired and released.
   static void expect_works(Lock& lock) {
     try {
       EXPECT_TRUE(lock.acquire(patience, lease).release());

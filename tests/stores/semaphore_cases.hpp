@@ -1,4 +1,4 @@
-// What is expected of the semaphores of each store that keeps them beside locks.
+// Test cases for the semaphores of each store that keeps them beside locks.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -34,7 +34,7 @@ inline void expect_that_a_semaphore_keeps_locks_out(const std::string& uri,
                                                     const std::string& key) {
   using namespace std::chrono_literals;
   const Locks locks = Locks::connect(uri);
-  const Locks others = Locks::connect(uri);  // what one Locks holds, it does not ask for
+  const Locks others = Locks::connect(uri);  // a Locks does not ask the server for what it holds
   const Semaphore semaphore = locks.semaphore(key, 3);
   std::optional<Hold> permit = semaphore.acquire(2);
   for (const LockType type : all_types) {
@@ -52,7 +52,7 @@ inline void expect_that_a_semaphore_keeps_locks_out(const std::string& uri,
 
 inline void expect_that_locks_keep_a_semaphore_out(const std::string& uri, const std::string& key) {
   const Locks locks = Locks::connect(uri);
-  const Locks others = Locks::connect(uri);  // what one Locks holds, it does not ask for
+  const Locks others = Locks::connect(uri);  // a Locks does not ask the server for what it holds
   const Semaphore semaphore = locks.semaphore(key, 3);
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));

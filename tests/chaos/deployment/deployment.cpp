@@ -1,4 +1,4 @@
-// What workers lock on.
+// Code that all deployments share, and how each kind is made.
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/deployment/deployment.hpp"
 

@@ -1,4 +1,4 @@
-// What workers lock on.
+// The servers that workers lock on.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -34,13 +34,13 @@ class Deployment {
   [[nodiscard]] virtual bool has(FaultKind kind) const noexcept = 0;
   /// The lock types that it offers. Workers ask for REENTRANT instead of another one.
   [[nodiscard]] virtual bool offers(LockType type) const noexcept = 0;
-  /// What the judge may expect of it.
+  /// The bounds that the judge may expect this deployment to keep.
   [[nodiscard]] virtual Limits limits() const { return {}; }
   /// Every token of a run is larger.
   [[nodiscard]] virtual std::uint64_t first_token() const { return 0; }
 
-  /// What the fault excuses, once it has ended: what its kind does, unless this deployment promises
-  /// more or less.
+  /// Returns the Excuse mask of a fault that has ended: that of its kind, unless this deployment
+  /// promises more or less.
   [[nodiscard]] virtual unsigned excuses(const PlannedFault& fault) const {
     return traits(fault.kind).excuses;
   }
@@ -48,7 +48,7 @@ class Deployment {
   virtual std::optional<FaultKind> surprise() { return std::nullopt; }
   /// Whether the fault can be done to that worker or key. `has` its kind.
   [[nodiscard]] virtual bool suits(const PlannedFault& /*fault*/) const noexcept { return true; }
-  /// What a worker locks with.
+  /// The kind of client with which `worker` locks.
   [[nodiscard]] virtual WorkerKind worker_kind(std::uint32_t worker) const noexcept {
     return worker == 1 ? WorkerKind::coroutines : WorkerKind::threads;
   }
@@ -58,8 +58,8 @@ class Deployment {
   virtual void begin(const PlannedFault& fault) = 0;
   virtual void end(const PlannedFault& fault) = 0;
 
-  /// What is stored although nobody calls. `abandoned`: a fault may have left waiters' places,
-  /// which expire later.
+  /// Names the keys that are stored although nobody calls; empty: none. `abandoned`: a fault may
+  /// have left waiters' places, which expire later.
   [[nodiscard]] virtual std::string keys_left(bool abandoned) const = 0;
   [[nodiscard]] virtual std::string subscriptions_left() const { return {}; }
   /// Copies the logs of the servers to `folder`.

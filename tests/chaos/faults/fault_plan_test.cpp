@@ -77,7 +77,7 @@ TEST(FaultPlan, WhileAMemberIsAwayNothingElseHappens) {
   EXPECT_LT(rounds, 60U);
 }
 
-// What a handshake meets then was found by chance only.
+// Without companion faults, a handshake meets a busy script only by chance.
 TEST(FaultPlan, WorkersOftenConnectAnewWhileAScriptRuns) {
   constexpr int lua_time_limit_ms = 150;
   std::size_t scripts = 0, meetings = 0;
@@ -135,7 +135,7 @@ TEST(FaultPlan, TheFirstRoundOfARunHasItsSeed) {
   EXPECT_NE(seed_of_round(42, 1), seed_of_round(42, 2));
 }
 
-// Whoever adds a command to a script adds it to the campaign.
+// A command that is new in a script must be added to forbidden_commands, too.
 TEST(ForbiddenCommands, TheyAreThoseOfTheScripts) {
   std::set<std::string> called;
   const std::regex call("p?call\\('([A-Z]+)'");

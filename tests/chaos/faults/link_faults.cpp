@@ -33,7 +33,7 @@ void FaultInjector::begin_at_link(const PlannedFault& fault, FaultProxy& link) {
       return link.delay(to_client, std::chrono::milliseconds(fault.strength));
     case link_late_delivery:
       link.hold(to_server);
-      ::poll(nullptr, 0, fault.strength);  // what the worker sends meanwhile arrives late
+      ::poll(nullptr, 0, fault.strength);  // requests that the worker sends meanwhile arrive late
       return link.cut_clients();
     default: return;
   }

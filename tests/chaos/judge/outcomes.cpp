@@ -35,8 +35,8 @@ bool was_killed(const History& history, const Visit& visit) {
   });
 }
 
-/// What needs a new descriptor ends as without memory if none is free: a new connection to a store,
-/// and the first coroutine of a process (docs/coroutines.md).
+/// Whether the visit may have lacked a descriptor. If none is free, a new connection to a store and
+/// the first coroutine of a process (docs/coroutines.md) end as without memory.
 bool lacks_descriptors(const History& history, const Visit& visit) {
   return (visit.lack == Lack::threads || is_coroutine(history, visit)) &&
          std::ranges::any_of(history.faults, [&](const Fault& fault) {

@@ -40,7 +40,7 @@ TEST(JudgeOutcomes, ACallThatComesFirstLateMayEndBeforeABusyMachineReplies) {
   visit.wait = 3'000 * millisecond;
   visit.outcome = Outcome::unavailable;
   EXPECT_EQ(builder.broken(judge_outcomes), "");
-  builder.history().visits.front().worker = 1;  // of another process: it kept nobody waiting here
+  builder.history().visits.front().worker = 1;  // another process keeps no call here waiting
   EXPECT_EQ(builder.broken(judge_outcomes), "an exception that no page allows");
 }
 

@@ -13,7 +13,7 @@ struct Span {
   Nanos from = 0, to = 0;
 };
 
-/// What is left of `whole` without the others.
+/// The parts of `whole` that none of `others` covers.
 std::vector<Span> spans_outside(const Span& whole, std::vector<Span> others) {
   std::ranges::sort(others, {}, &Span::from);
   std::vector<Span> left;
@@ -33,7 +33,7 @@ struct Pace {
   Nanos free = 0;
   std::int64_t grants = 0;
 
-  /// Of one hand-over.
+  /// The average time of one hand-over.
   [[nodiscard]] Nanos time() const noexcept { return free / std::max<std::int64_t>(grants, 1); }
 };
 

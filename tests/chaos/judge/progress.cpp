@@ -77,7 +77,7 @@ void judge_progress(const History& history, Violations& found) {
 
 namespace {
 
-using Grants = std::vector<std::size_t>;  // of key 0 before the first fault, by worker
+using Grants = std::vector<std::size_t>;  // grants of key 0 before the first fault, by worker
 
 /// Not a worker that is left out. A worker that starts a program for each visit is a process of its
 /// own in the queue, and gets its turn, but seldom asks: between two visits of a thread a program

@@ -1,4 +1,4 @@
-// What docs/cli.md says about a tool that is killed while its command runs.
+// The promise of docs/cli.md for a tool that is killed: the command that it runs ends at once.
 // SPDX-License-Identifier: BSL-1.0
 #include <string>
 

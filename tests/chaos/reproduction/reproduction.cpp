@@ -1,4 +1,4 @@
-// What is left of a round with a violation.
+// The reproduction of a round with a violation.
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/reproduction/reproduction.hpp"
 

@@ -1,4 +1,4 @@
-// What is left of a round with a violation: files that run it again, shortened.
+// The reproduction of a round with a violation: files that run it again, shortened.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace latchkey::chaos {
 
-/// Of faults, or of workers.
+/// The numbers of faults, or of workers.
 using Numbers = std::set<std::size_t>;
 
 /// Leaves out parts of `numbers`, first halves and then smaller ones (Zeller's ddmin), as long as
@@ -16,7 +16,7 @@ using Numbers = std::set<std::size_t>;
 /// so the result need not be minimal.
 Numbers shorten(Numbers numbers, int attempts, const std::function<bool(const Numbers&)>& fails);
 
-/// What is left of a round.
+/// The faults and workers that are left of a round.
 struct ShortRound {
   Numbers faults, workers;
 };

@@ -22,7 +22,7 @@ struct SeedRange {
 struct SearchResult {
   std::uint64_t seeds = 0;              ///< that ran
   std::optional<std::uint64_t> seed{};  ///< the first whose run violates a promise
-  testing::SimulationReport report{};   ///< of that seed
+  testing::SimulationReport report{};   ///< the report on that seed's run
 };
 
 SearchResult search_seeds(const Schedule& schedule, const SeedRange& range);

@@ -39,7 +39,7 @@ std::vector<FaultKind> kinds_of(const Deployment& deployment) {
   return kinds;
 }
 
-/// What shows the defect of a client; empty: all kinds.
+/// The kinds of faults that show the defect of `client`; empty: all kinds.
 std::vector<FaultKind> kinds_for(Client client) {
   switch (client) {
     case Client::latchkey: return {};

@@ -34,7 +34,6 @@ class Campaign {
   Violations run();
 
   [[nodiscard]] const Totals& totals() const noexcept { return totals_; }
-  /// Of the last round.
   [[nodiscard]] std::uint64_t seed_of_last_round() const noexcept { return seed_of_last_round_; }
   [[nodiscard]] const std::vector<PlannedFault>& last_plan() const noexcept { return plan_; }
 
@@ -44,7 +43,7 @@ class Campaign {
   void inject(History& history);
   void note_surprise(History& history);
   void await_healing(const History& history);
-  /// What the history alone does not show.
+  /// Adds what `judge` does not find: violations of linearizability and, if `rests`, leftovers.
   void look_further(const History& history, bool rests, Violations& found);
   void write_log(const History& history, const Violations& found) const;
   void note_tokens(const History& history);

@@ -1,4 +1,4 @@
-// What must not be left when nobody calls.
+// Keys, subscriptions, descriptors and threads that must not be left when nobody calls.
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/run/leftovers.hpp"
 

@@ -18,8 +18,8 @@ struct Resources {
 
 [[nodiscard]] Resources resources_of(pid_t process);
 
-/// What a process uses, if that is more than a few more than after its first round, or more
-/// eventfds than it may have; otherwise empty.
+/// Describes `used` if it is a few more than `at_first`, which was measured after the first round,
+/// or has more eventfds than it may have; otherwise empty.
 [[nodiscard]] std::string too_many(const Resources& used, const Resources& at_first);
 
 }  // namespace latchkey::chaos

@@ -20,7 +20,7 @@ enum class DeploymentKind : std::uint8_t {
   single,     ///< one server, and a fault proxy for each worker
   cluster,    ///< three nodes
   sentinel,   ///< a master, two replicas and three sentinels
-  confirmed,  ///< the same, and both replicas confirm each grant
+  confirmed,  ///< as `sentinel`, and both replicas confirm each grant
   quorum,     ///< three servers, of which the first one is disturbed
   tool,       ///< one server, and a worker that locks with `latchkey run`
   redisson,   ///< one server, and a worker that locks with Redisson; not one of `all`
@@ -91,7 +91,7 @@ struct Option {
 /// The options that run one round again, and no other. Nothing is shortened.
 std::vector<Option> replay_options(const Settings& settings, std::uint64_t seed_of_round);
 
-/// The same as a command.
+/// The command that runs one round again, with `replay_options`.
 std::string replay_command(const Settings& settings, std::uint64_t seed_of_round);
 
 }  // namespace latchkey::chaos

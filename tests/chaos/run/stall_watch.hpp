@@ -31,7 +31,7 @@ class StallWatch {
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(processor, &one);
-        ::sched_setaffinity(0, sizeof one, &one);  // of this thread
+        ::sched_setaffinity(0, sizeof one, &one);  // 0: this thread
         watch(stop);
       });
     }

@@ -23,7 +23,7 @@ void Totals::add(const History& history) {
   losses_ += losses_on_server(history);
   time_ += history.ended - history.began;
   stalls_ += history.stalls.size();
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Nanos> first_grants;  // of each thread
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Nanos> first_grants;  // by worker, thread
   for (const Visit& visit : history.visits) {
     ++calls_;
     operations_ += visit.release == Outcome::none ? 1 : 2;

@@ -108,7 +108,7 @@ class CoroutineSources final : public LockSources {
 
   const std::string uri_;
   const int min_replicas_;
-  asio::thread_pool blocking_attempts_{4};  // of a store whose client blocks
+  asio::thread_pool blocking_attempts_{4};  // for a store whose client blocks
   Locks locks_;
   asio::io_context loop_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;

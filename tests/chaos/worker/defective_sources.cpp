@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 struct Setting {
   Client client;
   std::uint16_t port;
-  std::string id;  ///< of the worker and thread
+  std::string id;  ///< names the worker and the thread
 };
 
 constexpr std::string_view release_script =

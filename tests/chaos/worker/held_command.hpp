@@ -10,7 +10,7 @@
 
 namespace latchkey::chaos {
 
-/// What the command reports when it starts: its id, and what the tool has put into its environment.
+/// The report of the command when it starts: its id, and the variables that the tool has set.
 struct HeldReport {
   pid_t process = -1;
   std::string key, owner;
@@ -23,7 +23,7 @@ struct HeldReport {
   static HeldReport parse(const std::string& line);
 };
 
-/// What the command writes at once when it gets SIGTERM.
+/// The byte that the command writes at once when it gets SIGTERM.
 inline constexpr char told_to_end = 'T';
 
 /// Writes a HeldReport to stdout, and ends when its stdin is closed. SIGTERM does not end it.

@@ -1,4 +1,4 @@
-// What workers of latchkey have in common: their options and what a request asks for.
+// Code that all workers of latchkey share: their hold, their options and their acquires.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -30,9 +30,9 @@ class LatchkeyHold : public HeldLock {
 
 Locks connect_worker(const std::string& uri, int min_replicas);
 
-/// As a thread does, which waits itself. Null: busy.
+/// Acquires on the calling thread, which waits itself. Null: busy.
 std::unique_ptr<HeldLock> acquire_blocking(const Locks& locks, const Request& request);
-/// The same with Locks of its own, while no thread can be made.
+/// Acquires with Locks of its own, while no thread can be made. Null: busy.
 std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, int min_replicas,
                                                   const Request& request);
 

@@ -1,4 +1,5 @@
-// What a worker locks with: latchkey, or a client with a known defect that the judge must detect.
+// The clients with which workers lock: latchkey, Redisson, the command line tool, or one with a
+// known defect that the judge must detect.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -37,7 +38,7 @@ struct ToolKilled : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a source can do, for the workload to leave the rest out.
+/// The abilities of a source. The workload leaves out the rest.
 struct Abilities {
   bool permits = true;   ///< semaphores
   bool forks = true;     ///< a forked child has holds of its parent, which are lost
@@ -62,7 +63,8 @@ class LockSource {
   [[nodiscard]] virtual Abilities abilities() const { return {}; }
   /// Null: busy. Throws as latchkey does.
   virtual std::unique_ptr<HeldLock> acquire(const Request& request) = 0;
-  /// The same with all that a process has once made anew, while no thread can be made.
+  /// Acquires while no thread can be made, with everything made anew that a process has once.
+  /// Returns null and throws as `acquire` does.
   virtual std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) {
     return acquire(request);
   }

@@ -32,7 +32,7 @@ struct VisitLog {
   std::array<Visit, capacity> visits;
 };
 
-/// What a key protects.
+/// The data that the lock of one key protects.
 struct GuardedData {
   std::atomic<std::uint64_t> counter{0};
   std::atomic<std::uint64_t> fenced{0};  ///< the highest token, and a number: see FencedWord

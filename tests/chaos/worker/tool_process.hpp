@@ -25,7 +25,7 @@ class ToolProcess {
   ~ToolProcess();
 
   [[nodiscard]] pid_t id() const noexcept { return id_; }
-  /// What the command writes.
+  /// The descriptor from which the command's output is read.
   [[nodiscard]] int reports() const noexcept { return reports_.get(); }
   void close_stdin() noexcept { orders_.reset(); }
   void signal(int number) const noexcept;

@@ -10,8 +10,8 @@
 
 namespace latchkey::chaos {
 
-/// What a worker must know. It reaches its server by a fault proxy on `port`, and the memory that
-/// it shares by the descriptor that it inherits.
+/// The arguments of a worker. It reaches its server by a fault proxy on `port`, and the memory that
+/// it shares by the descriptor `memory`, which it inherits.
 struct WorkerArguments {
   std::uint32_t worker = 0, threads = 0;
   int memory = -1;

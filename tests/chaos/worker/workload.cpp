@@ -1,4 +1,4 @@
-// What the threads of a worker do.
+// How the threads of a worker visit critical sections and record each visit.
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/worker/workload.hpp"
 

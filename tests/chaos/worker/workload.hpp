@@ -1,4 +1,4 @@
-// What the threads of a worker do: visit critical sections and record each visit.
+// The threads of a worker, which visit critical sections and record each visit.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -24,7 +24,7 @@ namespace latchkey::chaos {
 ///
 /// Some of their names are alike: see key_names.
 /// A worker of Redisson asks for other types: see redisson_type.
-/// What a source cannot do is left out (LockSource::abilities).
+/// A thread leaves out what its source cannot do (LockSource::abilities).
 class Workload {
  public:
   struct Place {

@@ -1,4 +1,4 @@
-// What the threads of a worker do, as they draw it.
+// The random draws of the threads of a worker: requests, lock types and lengths of visits.
 // SPDX-License-Identifier: BSL-1.0
 #include <array>
 #include <chrono>

@@ -66,7 +66,7 @@ class ErringProxy::Connection {
     return {Frame::cancel(stream).bytes, credit(instead_of) + Frame::error(stream, status).bytes};
   }
 
-  /// Whoever has sent data that are discarded may send as much again.
+  /// Returns a window update for a discarded frame: its sender may send as much data again.
   static std::string credit(const Frame& frame) {
     if (frame.type() != Frame::data || frame.content().empty()) return {};
     return Frame::window_update(static_cast<std::uint32_t>(frame.content().size())).bytes;

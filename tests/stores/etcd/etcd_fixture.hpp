@@ -1,4 +1,4 @@
-// What the tests of etcd share.
+// Helpers that the tests of etcd share.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What killed processes and a killed server leave.
+// Tests of killed processes and a killed server: locks become free, and holds end in time.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

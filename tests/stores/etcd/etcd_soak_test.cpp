@@ -78,7 +78,7 @@ TEST_F(EtcdSoak, KilledProcessesAndAKilledServerCauseNoOverlap) {
   const auto length = soak::length_of_soak();
   bool restarted = false;
   EXPECT_TRUE(processes_.run(length, [&] {
-    // What a killed process held, and its places in the queues, block the others for a session.
+    // A killed process's holds, and its places in the queues, block the others for a session.
     processes_.wait(1s, 3s);
     if (restarted || Steady::now() < processes_.end() - length / 2) return processes_.kill_one();
     server_.kill();

@@ -1,4 +1,4 @@
-// What is wrong with a URI or a server is one clear sentence at the start.
+// Tests of the start: an error in a URI or at a server is reported as one clear sentence.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -99,7 +99,7 @@ TEST_F(EtcdTls, RenewedCertificatesAreReadForTheNextConnection) {
   server_.kill();
   files.renew();
   server_.start();
-  // What is asked first may be told of a connection that began before the server listened.
+  // The first call may get the error of a connection that began before the server listened.
   EXPECT_TRUE(eventually([&] {
     try {
       return hold.extend(30s);

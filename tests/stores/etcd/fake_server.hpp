@@ -61,9 +61,9 @@ class FakeEtcd {
   struct Call {
     std::uint32_t stream = 0;
     std::string path;
-    bool is_first = false;  ///< of the messages of the call
+    bool is_first = false;  ///< whether the message is the call's first
   };
-  /// What is sent when a message of a call has arrived. Empty: the connection is closed.
+  /// Returns the bytes to send when a message of a call has arrived. Empty: close the connection.
   using Answer = std::function<std::optional<std::string>(const Call& call)>;
 
   explicit FakeEtcd(Answer answer)

@@ -54,7 +54,7 @@ class Http2Proxy {
   struct Answer {
     std::string to_server, to_client;
   };
-  /// What becomes of a frame.
+  /// Returns the bytes to send to each side when `frame` has arrived.
   using Rule = std::function<Answer(const Http2Frame& frame)>;
   struct Rules {
     Rule from_client, from_server;

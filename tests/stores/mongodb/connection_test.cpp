@@ -1,4 +1,4 @@
-// What libmongoc would do with a connection, or send, by itself.
+// Tests that libmongoc keeps no connection that is out of step, and sends no command again.
 // SPDX-License-Identifier: BSL-1.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

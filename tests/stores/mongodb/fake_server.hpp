@@ -80,7 +80,7 @@ inline std::string reply_to(const Command& command, const std::string& document)
 class FakeMongo {
  public:
   using Command = mongodb_wire::Command;
-  /// What is sent when a command has arrived. Empty: the connection is closed.
+  /// Returns the bytes to send when a command has arrived. Empty: close the connection.
   using Answer = std::function<std::optional<std::string>(const Command& command)>;
 
   FakeMongo(latchkey::detail::FileDescriptor listening, Answer answer)

@@ -1,4 +1,4 @@
-// What libmongoc verifies with tls=true, and that no program inherits a connection.
+// Tests of what libmongoc verifies with tls=true, and that no program inherits a connection.
 // SPDX-License-Identifier: BSL-1.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

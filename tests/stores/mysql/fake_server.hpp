@@ -37,7 +37,7 @@ inline std::string counted(std::string_view text) {
   return all += text;
 }
 
-/// Of MariaDB 10.11, without TLS.
+/// The greeting of MariaDB 10.11, without TLS.
 inline std::string greeting() {
   using namespace std::string_literals;
   // protocol 4.1, secure connection, plugins, multiple statements and results, transactions,

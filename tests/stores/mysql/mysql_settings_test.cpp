@@ -21,7 +21,8 @@ using namespace std::chrono_literals;
 using detail::mysql::Rows;
 using detail::mysql::SessionSettings;
 
-/// What an administrator may set, or a log-in. `init_connect` is for users without SUPER.
+/// A server with settings that an administrator or a log-in may make. `init_connect` runs for users
+/// without SUPER.
 MysqlServer& adverse_server() {
   static MysqlServer server({"--innodb-rollback-on-timeout=1"});
   static const bool is_set = [] {

@@ -31,7 +31,7 @@ constexpr int processes = 4, threads = 8;
 constexpr std::array types{LockType::REENTRANT, LockType::FAIR, LockType::WRITE, LockType::FENCED,
                            LockType::READ};
 
-/// What one key guards.
+/// The data that one key guards.
 struct Cell {
   std::atomic<std::uint64_t> writer{0};  ///< the process inside; 0: none
   std::array<std::atomic<std::uint64_t>, processes> readers{};
@@ -162,7 +162,7 @@ TEST(MysqlSoak, KilledProcessesAndAKilledServerLeaveNoOverlapAndNoRow) {
     EXPECT_GE(cell.updates, cell.made) << "a lost update";
     EXPECT_LE(cell.updates, cell.made + kills * threads);
   }
-  // What the killed ones held is free, and swept, after the lease.
+  // The locks of killed processes are free, and their rows swept, after the lease.
   std::this_thread::sleep_for(3s);
   register_mysql();
   const Locks locks = Locks::connect(server.uri());

@@ -1,4 +1,4 @@
-// What the start of mysql:// says about a URI or a server that does not fit.
+// Tests of the errors at the start of mysql://, for a URI or a server that does not fit.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the tests of mysql:// share.
+// Helpers that the tests of mysql:// share.
 #pragma once
 
 #include <latchkey/backend.hpp>

@@ -76,8 +76,8 @@ inline std::string executed(const Table& table) {
 class FakePostgresqlServer {
  public:
   struct Asked {
-    char kind = 0;    ///< of the message: Q, D (describe), E (execute), or S (synchronise)
-    std::string sql;  ///< of the query, or the statement that was bound last
+    char kind = 0;    ///< the message: Q (query), D (describe), E (execute) or S (synchronise)
+    std::string sql;  ///< the text of the query, or of the statement that was bound last
   };
   /// The reply. Empty: the connection is closed. The server replies to the other messages itself.
   using Answer = std::function<std::optional<std::string>(const Asked& asked)>;

@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What happens to the server or to the connection. Each returns when it is over.
+/// A fault of the server or of the connections. `strike` returns when it is over.
 struct Fault {
   const char* name;
   void (*strike)(PostgresqlServer& server);

@@ -59,7 +59,7 @@ class PostgresqlReply : public ::testing::Test {
 
   std::string lie_about_ = "acquire";
   Table lie_;
-  std::string instead_;  ///< of the execution of what the server lies about
+  std::string instead_;  ///< the reply to the execution of `lie_about_`; empty: `lie_`
   const Options options_{.command_timeout = 5s};
   FakePostgresqlServer server_{
       [this](const FakePostgresqlServer::Asked& asked) { return answer(asked); }};

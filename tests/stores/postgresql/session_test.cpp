@@ -1,5 +1,5 @@
-// What the server's session and libpq do by themselves, whatever the configuration and the
-// environment say.
+// Tests that the server's session and libpq behave as locks need, whatever the configuration and
+// the environment say.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using detail::postgresql::PostgresqlUri;
 
-/// What a test sets for the role of the clients ends with it.
+/// Settings of the clients' role, which the destructor resets.
 class RoleSettings {
  public:
   RoleSettings() = default;

@@ -1,4 +1,4 @@
-// What a URI, a server or a database that cannot be used leads to: one sentence.
+// Tests of URIs, servers and databases that cannot be used: each leads to one sentence.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 

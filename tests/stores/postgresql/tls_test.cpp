@@ -1,4 +1,4 @@
-// What sslmode=verify-full verifies, and when libpq reads its files.
+// Tests of what sslmode=verify-full verifies, and of when libpq reads its files.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// What a role without privileges can do to locks, and what the database's history does to them.
+// Tests that neither a role without privileges nor the database's history breaks locks.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 

@@ -32,8 +32,8 @@ using SteadyClock = std::chrono::steady_clock;
 struct Side {
   const char* name;
   const char* client;
-  const char* query;       ///< of latchkey's URI
-  std::size_t value_size;  ///< of what both write
+  const char* query;       ///< the options of latchkey's URI
+  std::size_t value_size;  ///< the size of the value that both write
   std::size_t servers;     ///< several: Redlock, which latchkey calls a quorum
 };
 

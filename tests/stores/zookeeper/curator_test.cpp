@@ -1,4 +1,4 @@
-// The same locks from C++ and from real Curator.
+// Tests of locks that C++ and real Curator share.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>

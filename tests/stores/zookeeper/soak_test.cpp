@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds session = 3s;
 constexpr std::array types{LockType::REENTRANT, LockType::FAIR, LockType::FENCED, LockType::WRITE,
                            LockType::REENTRANT};
 
-/// What one key guards, and who is inside. A killed visitor never leaves: it counts no more.
+/// The data of one key, and who is inside. A killed visitor never leaves: it counts no more.
 struct Guarded {
   std::atomic<std::uint64_t> occupant{0};  ///< the run of its process, times 100, plus its thread
   std::array<std::atomic<std::uint64_t>, 64> readers{};  ///< by run

@@ -1,4 +1,4 @@
-// What Locks::connect says of URIs, users and servers; nodes and watches at the server.
+// Tests of Locks::connect with wrong URIs, users and servers; nodes and watches at the server.
 #include <algorithm>
 #include <cstdint>
 #include <future>
@@ -57,8 +57,8 @@ TEST_F(ZooKeeperStart, AServerThatDoesNotListenIsUnavailable) {
   EXPECT_NE(why.find("connection refused"), std::string::npos) << why;
 }
 
-/// What a server answers that knows no operation but getChildren: as ZooKeeper 3.4 rejects those
-/// that are newer.
+/// Answers as a server that knows no operation but getChildren: it rejects the others as ZooKeeper
+/// 3.4 rejects those that are newer.
 void answer_as_old_server(std::string& received, std::string& to_send) {
   constexpr std::string_view children{"\0\0\0\x08", 4}, unimplemented{"\xff\xff\xff\xfa", 4};
   const auto number = [&](std::size_t at) {
@@ -93,7 +93,7 @@ TEST_F(ZooKeeperStart, AServerThatIsTooOldIsNamed) {
   EXPECT_NE(why.find("older than ZooKeeper 3.5.3"), std::string::npos) << why;
 }
 
-/// What a server answers whose replies to creations lack what `cut` takes away.
+/// Answers as answer_as_old_server does, but puts a malformed `body` into replies to creations.
 class MalformedReplies {
  public:
   explicit MalformedReplies(std::string body) : body_(std::move(body)) {}

@@ -18,8 +18,8 @@ struct ServerSetting {
   std::string_view name, usual, other;
 };
 
-/// What changes connections, events and how values are stored. Redis 7 has other names for
-/// ziplists, and knows these.
+/// Settings that change connections, events and how values are stored. Redis 7 has other names for
+/// those of ziplists, and knows these, too.
 constexpr std::array server_settings{
     ServerSetting{"timeout", "0", "1"},
     ServerSetting{"tcp-keepalive", "300", "1"},

@@ -14,7 +14,7 @@
 
 namespace latchkey::chaos {
 
-/// What all deployments of Redis have in common. They offer every lock type.
+/// The base of all deployments of Redis. They offer every lock type unless they override `offers`.
 class RedisDeployment : public Deployment {
  public:
   /// The servers; never empty. Links of workers lead to the first one.

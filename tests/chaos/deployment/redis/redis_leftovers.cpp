@@ -1,4 +1,4 @@
-// What is left on a Redis server when nobody calls.
+// The keys and subscriptions that are left on a Redis server when nobody calls.
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/deployment/redis/redis_leftovers.hpp"
 
@@ -37,8 +37,8 @@ bool is_whole(tests::RedisClient& client) {
          std::to_string(semaphore_permits - ended);
 }
 
-/// What CLIENT LIST says of the clients that have subscriptions, a line for each. Redisson keeps
-/// some for which it could not unsubscribe.
+/// Returns the lines of CLIENT LIST for the clients that have subscriptions, except Redisson's: it
+/// keeps some for which it could not unsubscribe.
 std::string subscribers(tests::RedisClient& client) {
   std::istringstream lines(client({"CLIENT", "LIST"}).text());
   std::string text;

@@ -1,4 +1,4 @@
-// What is left on a Redis server when nobody calls.
+// The keys and subscriptions that are left on a Redis server when nobody calls.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -27,7 +27,7 @@ class SingleServer : public RedisDeployment {
   void end(const PlannedFault& fault) override;
 
  protected:
-  /// Of a server that keeps its data.
+  /// The options of a server that keeps its data when it is killed.
   [[nodiscard]] static tests::RedisServerOptions persistent();
   [[nodiscard]] tests::RedisServer& server() noexcept { return server_; }
 

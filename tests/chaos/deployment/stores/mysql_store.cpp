@@ -10,8 +10,8 @@
 namespace latchkey::chaos {
 namespace {
 
-/// What has not ended by itself. Places that were abandoned are deleted: nobody waits now, and the
-/// next round is judged anew.
+/// Names the rows that have not ended, except semaphores. If `abandoned`, deletes the places of
+/// waiters first: nobody waits now, and the next round is judged anew.
 std::string rows_left(const tests::MysqlServer& server, bool abandoned) {
   constexpr std::string_view micros = "FLOOR(UNIX_TIMESTAMP(NOW(6)) * 1000000)";
   const std::string later = " WHERE ends > " + std::string(micros);

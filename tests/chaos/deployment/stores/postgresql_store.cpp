@@ -9,8 +9,8 @@
 namespace latchkey::chaos {
 namespace {
 
-/// What has not ended by itself. Places that were abandoned are deleted: nobody waits now, and the
-/// next round is judged anew.
+/// Names the rows that have not ended, except semaphores. If `abandoned`, deletes the places of
+/// waiters instead: nobody waits now, and the next round is judged anew.
 std::string rows_left(const tests::PostgresqlServer& server, bool abandoned) {
   std::vector<std::string> selects{
       "SELECT name || ' ' || mode FROM latchkey.lock "
@@ -31,7 +31,7 @@ std::string rows_left(const tests::PostgresqlServer& server, bool abandoned) {
   return text;
 }
 
-/// What an administrator may set for the role of the workers, or for their database.
+/// Sets what an administrator may set for the workers' role and database, and ends their sessions.
 void set_sessions(const tests::PostgresqlServer& server, SessionDefaults settings) {
   tests::Sql sql = server.sql("postgres");
   if (settings == SessionDefaults::usual) {

@@ -22,7 +22,7 @@ namespace latchkey::chaos {
 /// the last attempt of a wait of a second often has no reply when the wait ends.
 inline constexpr Nanos store_reply = 1'100 * millisecond;
 
-/// What sessions of workers begin with.
+/// The settings with which sessions of workers begin.
 enum class SessionDefaults : std::uint8_t { usual, disturbing };
 
 /// A server that keeps its data when it is killed, behind a fault proxy for each worker. `Server`
@@ -31,7 +31,7 @@ template <class Server>
 class StoreDeployment : public Deployment {
  public:
   struct Store {
-    std::string before_port, after_port;  ///< of the URI
+    std::string before_port, after_port;  ///< the parts of the URI around the port
     Limits limits{};
     /// Whether tokens are microseconds since 1970, or count from that time on; else from 0.
     bool tokens_are_times = true;
