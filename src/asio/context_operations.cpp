@@ -21,7 +21,8 @@ namespace {
 /// Stands for all contexts that are not known.
 constexpr char unknown_context = 0;
 
-/// Of the executors that can tell: those of io_context and thread_pool, and strands of them.
+/// Whether this thread runs `executor`, if that is one of an io_context or a thread_pool, or a
+/// strand of one. False for all other executors, which cannot say it.
 bool runs_on_this_thread(const asio::any_io_executor& executor) noexcept {
   using Io = asio::io_context::executor_type;
   using Pool = asio::thread_pool::executor_type;

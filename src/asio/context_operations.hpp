@@ -43,7 +43,7 @@ class ContextOperations final : public SpaceAttachment, public ContextPart {
 
  private:
   const void* const subject_;
-  const boost::asio::any_io_executor executor_;  ///< of the context
+  const boost::asio::any_io_executor executor_;  ///< shows whether a thread runs the context
   const std::shared_ptr<LoopWait> loop_;         ///< null: the timer thread drives the backend
   SmallMutex mutex_;
   std::atomic<bool> shut_down_ = false;  ///< written with the mutex held

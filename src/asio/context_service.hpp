@@ -1,4 +1,4 @@
-// What ends together with an execution context.
+// A service that notifies its parts when an execution context shuts down.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

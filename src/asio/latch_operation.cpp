@@ -19,7 +19,7 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-/// What both kinds share: `result` gives what `Signature` completes with.
+/// The base of waits and requests: completes a handler of `Signature` with `result`.
 ///
 /// An operation whose context has ended keeps its Locks no longer: their clock and listener may end
 /// next.

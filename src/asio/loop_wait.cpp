@@ -16,7 +16,7 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-/// What the attachment of a thread pool belongs to.
+/// The address of this is the subject of a thread pool's attachment (SpaceAttachment::is_for).
 constexpr char pool_subject = 0;
 
 }  // namespace

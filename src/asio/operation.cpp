@@ -79,7 +79,7 @@ void Operation::operator delete(void* memory, std::size_t size) noexcept {
   asio::recycling_allocator<std::byte>().deallocate(static_cast<std::byte*>(memory), size);
 }
 
-/// What is posted. If it is destroyed instead of called, the context has ended.
+/// The posted function object. If it is destroyed instead of called, the context has ended.
 class Operation::Posted {
  public:
   explicit Posted(Operation& operation) noexcept : self_(operation) {}

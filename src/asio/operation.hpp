@@ -74,10 +74,11 @@ class Operation : protected AsyncObserver {
   void post() noexcept;
   /// The handler cannot be called any more: destroys it and asks the work to end.
   virtual void abandon() noexcept = 0;
-  /// The same while the context ends, which the operation may outlive: its executors are of no use.
+  /// Abandons the operation while its context ends, and drops its executors, which are of no use
+  /// then. The operation may outlive the context.
   void end_with_context() noexcept;
 
-  // Of the list of its ContextOperations, and guarded by its mutex:
+  // Links of the list in ContextOperations, guarded by the mutex there:
   Operation* previous = nullptr;
   Operation* next = nullptr;
   bool listed = false;

@@ -1,4 +1,4 @@
-// What several backends refuse, in the same words.
+// The texts of refusals that several backends share.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,7 +20,7 @@ namespace latchkey::inline v1::detail {
 inline constexpr const char* key_is_a_lock = "the key is a lock";
 inline constexpr const char* key_is_a_semaphore = "the key is a semaphore";
 
-/// Of an acquire of more permits than the `total` of the semaphore.
+/// The reason to refuse an acquire of more permits than the `total` of the semaphore.
 [[nodiscard]] inline std::string too_few_permits(const Request& request, std::int64_t total) {
   return "the semaphore has " + std::to_string(total) + " permits, fewer than the " +
          std::to_string(request.permits.taken) + " that one acquire asks for";

@@ -1,4 +1,4 @@
-// What backends ask of the verb of a request.
+// Properties of verbs that backends need.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -44,13 +44,14 @@ class LeaderLoop {
   void start(AsyncObserver* observer = nullptr);
   /// Begins what `stop` completes: the callback is told to stop.
   void request_end() noexcept;
-  /// What the destructor does: waits until the callback has ended and the lock is released.
+  /// Requests the end, and waits until the callback has ended and the lock is released. The
+  /// destructor calls it.
   void stop() noexcept;
   /// After the end: throws Closed if the Locks were closed, and Cancelled after request_end.
   void throw_if_ended_early() const;
 
   [[nodiscard]] LeaderHealth health() const;
-  /// The same without the text, which needs memory.
+  /// Returns health() without `trouble`, whose text needs memory.
   [[nodiscard]] LeaderHealth brief_health() const noexcept;
   bool resign() noexcept;
 
@@ -59,7 +60,7 @@ class LeaderLoop {
   [[nodiscard]] bool is_inherited() const noexcept;
 
  private:
-  /// What the callback's thread does. It waits in `idle` and `ended`.
+  /// The state of the callback's thread, which waits in `idle` and `ended`.
   enum class Work : std::uint8_t { idle, running, ended, quitting };
 
   // The thread that campaigns and watches.
@@ -95,7 +96,7 @@ class LeaderLoop {
   const pid_t process_;
   std::stop_source destroyed_;
   Backoff pauses_;           // used by the campaigning thread alone
-  Clock::duration pause_{};  // the same
+  Clock::duration pause_{};  // the next pause; used by that thread alone
 
   mutable Mutex mutex_;
   std::condition_variable changed_;   ///< the campaigning thread waits
@@ -103,8 +104,8 @@ class LeaderLoop {
   LeaderState state_ LATCHKEY_GUARDED_BY(mutex_) = LeaderState::campaigning;
   Work work_ LATCHKEY_GUARDED_BY(mutex_) = Work::idle;
   std::optional<Hold> hold_ LATCHKEY_GUARDED_BY(mutex_);
-  std::stop_token lost_ LATCHKEY_GUARDED_BY(mutex_);   ///< of the hold
-  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);  ///< of the current term
+  std::stop_token lost_ LATCHKEY_GUARDED_BY(mutex_);   ///< is stopped when the hold is lost
+  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);  ///< stops the callback of the current term
   std::uint64_t term_ LATCHKEY_GUARDED_BY(mutex_) = 0;
   Clock::time_point elected_at_ LATCHKEY_GUARDED_BY(mutex_){};
   bool closed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the Locks were

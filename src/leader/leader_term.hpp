@@ -1,4 +1,4 @@
-// What a Leader decides about its term, without a clock and a thread: for the simulator, too.
+// The decisions of a Leader about its term, without a clock and a thread: for the simulator, too.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

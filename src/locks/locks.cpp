@@ -36,7 +36,7 @@ std::string glob_of(std::string_view prefix, std::string_view pattern) {
   return escaped(prefix) + std::string(pattern);
 }
 
-/// Of keys that a pattern with the prefix has matched.
+/// Removes `prefix` from `keys`, which a pattern with that prefix has matched.
 void remove_prefix(std::vector<std::string>& keys, const std::string& prefix) {
   for (std::string& key : keys) key.erase(0, prefix.size());
 }

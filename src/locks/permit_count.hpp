@@ -15,7 +15,8 @@ namespace latchkey::inline v1::detail {
 /// Throw std::invalid_argument with a sentence.
 void require_total(std::int64_t total);
 void require_valid(const Permits& permits);
-/// The same of a number that is still signed.
+/// Converts numbers that are still signed. Throws std::invalid_argument with a sentence unless they
+/// are valid.
 [[nodiscard]] Permits checked_permits(std::int64_t taken, std::int64_t total);
 /// The acquire of `taken` permits of a semaphore that has `total`. Throws std::invalid_argument.
 [[nodiscard]] Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait,

@@ -30,12 +30,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> nicknames
     {"@annually", "0 0 1 1 *"},
 }};
 
-/// What one field may contain.
+/// The values that one field may contain.
 struct FieldKind {
   std::string_view name;
   int least;
   int most;
-  std::span<const std::string_view> names{};  ///< of least and those that follow
+  std::span<const std::string_view> names{};  ///< names of the values from `least` on
 };
 
 std::string lower(std::string_view text) {

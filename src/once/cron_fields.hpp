@@ -12,7 +12,7 @@ namespace latchkey::inline v1::detail {
 struct CronFields {
   std::bitset<60> minutes{};
   std::bitset<24> hours{};
-  std::bitset<32> days{};     ///< of the month, from 1
+  std::bitset<32> days{};     ///< days of the month, from 1
   std::bitset<13> months{};   ///< from 1
   std::bitset<7> weekdays{};  ///< from Sunday
   bool any_day = false;       ///< the field begins with `*`

@@ -23,7 +23,8 @@ using Kind = Event::Kind;
 
 namespace {
 
-/// Of the lock of an instant: all have one template, which tells them from other locks.
+/// The origin of the lock of an instant. All have one template, which distinguishes them from other
+/// locks.
 Origin origin_of_lock(const Origin& caller) {
   return {.site = caller.site, .key_template = once_template};
 }

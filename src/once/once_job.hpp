@@ -1,4 +1,4 @@
-// What the copies of a OncePer share.
+// The job that the copies of a OncePer share.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -32,7 +32,7 @@ struct OnceJob {
   OnceSchedule schedule;
   OnFailure on_failure;
   std::chrono::milliseconds wait;
-  std::chrono::milliseconds lease_granularity;  ///< of the backend
+  std::chrono::milliseconds lease_granularity;  ///< Capabilities::lease_granularity
 
   [[nodiscard]] OnceSchedule::Wall now() const noexcept { return locks.clock().wall(); }
   /// The lease of the mark of an instant: its local deadline is not before schedule.mark().

@@ -104,7 +104,8 @@ void OnceLoop::done(const OnceReport& report) noexcept {
   static_cast<void>(state_->pauses.after_success());
 }
 
-// What a body throws has been told already; Error::body_ran() is true of latchkey's own.
+// The listener already has the exception of a body. If that is an error of latchkey,
+// Error::body_ran() is true.
 void OnceLoop::failed() noexcept {
   OnceLoopState& state = *state_;
   state.retry_at = later(state.clock().now(), state.pauses.after_failure());

@@ -14,14 +14,15 @@ namespace latchkey::inline v1::detail {
 
 /// Decides without a clock: the simulator uses it with clocks of its own.
 ///
-/// Why no instant is taken twice: let e be clock_error. Whoever takes the instant i reads a wall
-/// clock of i or later before it asks, and of less than i + period after it was granted. The grant
-/// is therefore later than i - e and earlier than i + period + e, in true time, for each of them:
-/// two grants are less than period + 2e apart. The mark of the first lasts that long.
+/// Why no instant is taken twice: let e be clock_error. A process that takes the instant i reads a
+/// wall clock of i or later before it asks, and of less than i + period after it was granted. The
+/// grant is therefore later than i - e and earlier than i + period + e, in true time, for each of
+/// them: two grants are less than period + 2e apart. The mark of the first lasts that long.
 struct OnceSchedule {
   using Wall = std::chrono::system_clock::time_point;
 
-  /// Of a cron job: start_within. Its instants are not further apart than it may matter.
+  /// The time between two instants. For a cron job: start_within, because a longer time would not
+  /// matter.
   std::chrono::milliseconds period;
   std::chrono::milliseconds offset;
   std::chrono::milliseconds clock_error;

@@ -16,7 +16,7 @@
 
 namespace latchkey::inline v1::detail::quorum {
 
-/// What the key of a gate begins with. No lock of a quorum may have such a name.
+/// The prefix of the keys of gates. No lock of a quorum may have such a name.
 inline constexpr std::string_view gate_prefix = "latchkey_writer:";
 
 /// A gate is a second key beside each key with READs: an acquire of a READ also acquires the gate

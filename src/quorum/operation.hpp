@@ -25,9 +25,9 @@ struct Operation;
 /// sent again as another request: as the release of what was granted, or as the acquire of a hold
 /// that the server has lost. So none of this needs memory.
 struct SubRequest : Request {
-  /// What it was made for. `main` is what the submitter has requested. `undo` is a release that is
-  /// sent while `main` is under way. For the acquire of a READ, the server gets enters_gate, main
-  /// and leaves_gate in one submit (gates.hpp).
+  /// The purpose of a sub-request. `main` is the request of the submitter. `undo` is a release that
+  /// is sent while `main` is under way. For the acquire of a READ, the server gets enters_gate,
+  /// main and leaves_gate in one submit (gates.hpp).
   enum class Part : std::uint8_t { main, undo, enters_gate, leaves_gate };
   enum class Stage : std::uint8_t {
     idle,       ///< the server has nothing to reply to
@@ -42,7 +42,7 @@ struct SubRequest : Request {
   bool replied = false;    ///< main: the request of the submitter is completed at this server
   bool gate_shut = false;  ///< main: a WRITE has shut the gate there
   bool awaited = false;    ///< a release that the joint outcome waits for
-  Clock::time_point repeat_until{};  ///< of a release: when the lease has ended at the latest
+  Clock::time_point repeat_until{};  ///< a release: when the lease has ended at the latest
   SubRequest* next_in_queue = nullptr;
 };
 
@@ -58,7 +58,7 @@ class SubRequestQueue {
   void clear() noexcept { first_ = last_ = nullptr; }
 
   /// Moves those for the server of the front to `together` until that is full, and returns how
-  /// many. What passes a gate is not divided. `together` must have room for three.
+  /// many. The three that pass a gate are not divided. `together` must have room for three.
   [[nodiscard]] std::size_t take_for_one_server(std::span<Request*> together) noexcept;
 
  private:
@@ -66,7 +66,7 @@ class SubRequestQueue {
   SubRequest* last_ = nullptr;
 };
 
-/// What one server may have of a hold, or of an attempt, under one wire id.
+/// The part of a hold, or of an attempt, that one server may have under one wire id.
 struct Copy {
   unsigned acquiring = 0;  ///< acquires that are under way
   bool possible = false;   ///< an acquire may have run
@@ -122,7 +122,7 @@ struct Operation {
   /// when all grants to be undone are released, or at the deadline.
   std::list<Answer> answer{};
   std::size_t giving_back = 0;             ///< releases that are waited for
-  std::shared_ptr<Copies> copies{};        ///< of `wire`; null for a gate
+  std::shared_ptr<Copies> copies{};        ///< the copies under `wire`; null for a gate
   std::list<Operation>::iterator place{};  ///< its position in the list of operations
 };
 

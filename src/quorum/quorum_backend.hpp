@@ -65,7 +65,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
     bool ending = false;      ///< its release is under way: later grants are released
     bool downgraded = false;  ///< from a WRITE, which some servers may still have
   };
-  /// What is done after the mutex is unlocked.
+  /// The work that is done after the mutex is unlocked.
   struct Later {
     SubRequestQueue unsent;
     std::list<Answer> answers;
@@ -152,7 +152,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   struct Round {
     SmallVector<PendingServer, 8> servers;
     Clock::time_point deadline = Clock::never();
-    Clock::time_point repeat_at = Clock::never();  ///< of the first release to be repeated
+    Clock::time_point repeat_at = Clock::never();  ///< when the first release is repeated
   };
   void look_at_servers(Round& round);
 

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 /// How long the waiting thread drives one server before it serves the others.
 constexpr milliseconds slice{1};
-/// The same if no undecided operation waits for a reply.
+/// How long the waiting thread parks between two polls if no undecided operation waits for a reply.
 constexpr milliseconds idle_slice{5};
 
 }  // namespace
@@ -91,8 +91,8 @@ std::vector<Connection> QuorumBackend::connections() const {
   return all;
 }
 
-// What has arrived counts, even if this thread had no processor for a while: the servers are
-// driven before anything expires.
+// Replies that have arrived count, even if this thread had no processor for a while: the servers
+// are driven before anything expires.
 void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   const std::uint64_t unparks = parker.unparks();
   if (parker.park_until(clock_, Clock::time_point::min())) return;
@@ -114,7 +114,7 @@ void QuorumBackend::drive(Parker& parker, Clock::time_point until) {
   Later expired;
   {
     const Lock lock(mutex_);
-    expired.answers.splice(expired.answers.end(), answers_);  // of what sinks have submitted
+    expired.answers.splice(expired.answers.end(), answers_);  // to requests that sinks submitted
     expire(expired);
   }
   carry_out(expired);

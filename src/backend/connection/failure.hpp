@@ -19,8 +19,8 @@ struct ConnectionFailure {
   [[nodiscard]] bool is_certain() const noexcept { return permanent || nothing_listens; }
 };
 
-/// What Backend::warning says of a server without a connection. `server`: its name, a colon and a
-/// space; or empty.
+/// The text of Backend::warning about a server without a connection. `server`: its name, a colon
+/// and a space; or empty.
 [[nodiscard]] inline std::string warning_of(const ConnectionFailure& failure,
                                             const std::string& server = {}) {
   return server +
@@ -29,7 +29,7 @@ struct ConnectionFailure {
          failure.text;
 }
 
-/// What it says while nothing is known.
+/// The text of Backend::warning while neither a connection nor a failure is known.
 inline constexpr std::string_view silence_warning =
     "it has not answered yet, and grants locks as soon as it does";
 

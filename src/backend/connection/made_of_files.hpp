@@ -1,4 +1,4 @@
-// What is made of files, and made again when one of them has changed.
+// An object that is made of files, and made again when one of them has changed.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -57,7 +57,7 @@ class ReconnectPolicy {
 
  private:
   struct Outage {
-    ConnectionFailure failure;  ///< of the last attempt
+    ConnectionFailure failure;  ///< why the last attempt failed, or the connection ended
     TimePoint since;
     TimePoint failed_at;
   };

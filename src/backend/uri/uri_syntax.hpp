@@ -1,4 +1,4 @@
-// What the URIs of all stores have in common.
+// The syntax that the URIs of all stores have in common.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

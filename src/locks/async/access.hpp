@@ -1,4 +1,4 @@
-// What asynchronous operations need of Lock and Hold.
+// Access to private members of Lock and Hold, above all for asynchronous operations.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -62,7 +62,7 @@ class HoldAccess {
     hold.release_quietly_after(linger);
   }
 
-  /// Of the first key; null: no Locks and no Lock of it is left, or the hold is empty.
+  /// The space of the first key. Null: no Locks and no Lock of it is left, or the hold is empty.
   [[nodiscard]] static std::shared_ptr<SpaceRef> space(const Hold& hold) noexcept {
     if (hold.is_empty()) return nullptr;
     if (MultiHold* const* const several = std::get_if<MultiHold*>(&hold.held_)) {
@@ -71,8 +71,8 @@ class HoldAccess {
     return std::get<RemoteHold*>(hold.held_)->space->reference();
   }
 
-  /// What a hold that is given up held, and for how long the key has to stay locked. The hold is
-  /// empty afterwards.
+  /// The contents of a hold that is given up, and for how long the key has to stay locked. `take`
+  /// leaves the hold empty.
   struct Taken {
     Held held{};
     HoldTerms terms{};

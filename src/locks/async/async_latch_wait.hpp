@@ -60,7 +60,7 @@ class AsyncLatchWait final : public LatchWaits::Waiter {
   Clock::time_point began_{};
   Clock::time_point due_{};
   std::optional<LatchWait> wait_{};
-  std::unique_ptr<DirectRequest> request_{};  ///< of the step; null: none is under way
+  std::unique_ptr<DirectRequest> request_{};  ///< the step's request; null: none is under way
   bool listed_ = false;                       ///< among those that are woken
   std::exception_ptr failure_{};
   std::atomic<bool> cancelled_{false};

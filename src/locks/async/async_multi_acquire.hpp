@@ -97,7 +97,7 @@ class AsyncMultiAcquire {
   Clock::time_point asked_;
   Clock::time_point until_;
   std::chrono::milliseconds grace_{};  ///< Call::grace
-  // Of the thread that handles events:
+  // Only the thread that handles events uses these:
   std::size_t unanswered_ = 0;  ///< calls of the step
   bool step_started_ = false;
   std::exception_ptr failure_{};  ///< a step threw

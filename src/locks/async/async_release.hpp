@@ -49,7 +49,7 @@ class AsyncRelease {
 
   AsyncObserver& observer_;
   std::optional<Part> one_;
-  std::list<Part> parts_;  ///< of several keys
+  std::list<Part> parts_;  ///< one for each key of a MultiHold
   MultiHold::Owned several_;
   std::atomic<std::size_t> pending_{
       1};              ///< parts without an answer, and one while they are started

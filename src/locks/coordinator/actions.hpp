@@ -1,4 +1,4 @@
-// What a coordinator wants done.
+// The actions that a coordinator wants carried out.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What other threads must do or report; few events bring any.
+/// Stops and events that other threads must carry out or report; few events bring any.
 struct Effects {
   std::vector<Event> events;            ///< for the listener
   std::vector<std::stop_source> stops;  ///< holds that were lost and were asked for a token
 };
 
-/// The actions that one event brought, in their order. Whoever brought the event carries them out
-/// before it lets go of the key's mutex, so requests reach the backend in the order in which the
-/// coordinator decided: a renewal can never be submitted after its release.
+/// The actions that one event brought, in their order. The thread that brought the event carries
+/// them out before it unlocks the key's mutex, so requests reach the backend in the order in which
+/// the coordinator decided: a renewal can never be submitted after its release.
 struct Actions {
   SmallVector<Request*, 4> submits;
   SmallVector<Call*, 4> wakes;       ///< answered, or to look at `wake_at` again

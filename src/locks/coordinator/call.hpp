@@ -36,7 +36,7 @@ class CallCompletion {
   ~CallCompletion() = default;
 };
 
-/// What the coordinator answers to a call.
+/// The coordinator's answer to a call.
 enum class Answer : std::uint8_t {
   pending,
   granted,         ///< acquire: held; extend and release: done
@@ -50,17 +50,18 @@ enum class Answer : std::uint8_t {
   refused,      ///< the backend said no
 };
 
-/// What the listener knows of one key of an acquire of several keys. The acquire may make several
-/// calls for the key, and give a grant back; the listener hears of one attempt with one outcome.
+/// The events that the listener has of one key of an acquire of several keys. The acquire may make
+/// several calls for the key, and give a grant back; the listener hears of one attempt with one
+/// outcome.
 struct MemberReport {
   Clock::time_point asked{};          ///< when the acquire of all keys began
-  std::uint64_t ticket = 0;           ///< of the last call
+  std::uint64_t ticket = 0;           ///< Call::ticket of the last call
   bool attempt = false;               ///< the event `attempt` was reported
   bool waits = false;                 ///< the event `waiting` was reported
   Clock::time_point waiting_since{};  ///< if `waits`
 };
 
-/// What an acquire asks for, whether or not it waits.
+/// The terms of an acquire, whether or not it waits.
 struct AcquireTerms {
   Owner owner = Owner::nobody();
   LockType type = LockType::REENTRANT;
@@ -121,7 +122,7 @@ struct Call : AcquireTerms {
   // The coordinator's own.
   Call* previous = nullptr;
   Call* next = nullptr;
-  Call* same_bucket = nullptr;          ///< of the waiting calls by owner
+  Call* same_bucket = nullptr;          ///< link in the index of waiting calls by owner
   IntrusiveList<Call>* list = nullptr;  ///< the list that it waits in
   Clock::time_point silent_since{};     ///< since then the backend has not answered
   std::chrono::milliseconds want{};     ///< extend, re-entry: the lease that must be reached
@@ -130,7 +131,7 @@ struct Call : AcquireTerms {
   LastReply last_reply = LastReply::none;
   bool waits = false;              ///< the event `waiting` was reported
   bool waking = false;             ///< among the wakes, or the completed calls, of this event
-  Call* next_completed = nullptr;  ///< of CompletedCalls
+  Call* next_completed = nullptr;  ///< link in CompletedCalls
 
   /// The wait begins.
   void start(Clock::time_point now) noexcept {

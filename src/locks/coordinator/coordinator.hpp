@@ -26,11 +26,11 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What one process knows of one key. The decisions read and change it.
+/// The state of one key in one process. The decisions read and change it.
 struct KeyState {
   InlineString key;
   std::size_t hash = 0;
-  CoordinatorContext* shard = nullptr;  ///< what all keys of the shard share
+  CoordinatorContext* shard = nullptr;  ///< shared by all keys of the shard
   WaitQueues waiters;
   HoldTable holds;
   Subscription subscription;  ///< to the key's channel
@@ -82,7 +82,7 @@ struct KeyState {
 /// The decisions are made by eleven classes, each for one event: AcquireLogic, WaitLogic,
 /// LeaseLogic, ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in
 /// the same process, HandOffLogic for the next call of this process, JoinLogic for READs that share
-/// a hold, PermitLogic for semaphores, YieldLogic for other processes. What they share is in
+/// a hold, PermitLogic for semaphores, YieldLogic for other processes. Their common parts are in
 /// KeyLogic, and in KeyEvent for an event.
 ///
 /// Invariants (docs/architecture.md):
@@ -99,7 +99,7 @@ class Coordinator : private KeyState {
   using KeyState::hash;
   using KeyState::key;
   Coordinator* next = nullptr;
-  // Of the shard's Timers:
+  // The shard's Timers use these:
   Clock::time_point due_at = Clock::never();
   std::size_t due_index = 0;
   Coordinator* due_next = nullptr;
@@ -139,8 +139,8 @@ class Coordinator : private KeyState {
   /// then to be withdrawn. Null: there is no memory for one.
   [[nodiscard]] RemoteHold* acquire_at_once(const AcquireTerms& terms, ImmediateBackend& backend,
                                             Clock::time_point now) noexcept;
-  /// The same in two steps, for one of several keys that one request acquires: a claim, which
-  /// throws std::bad_alloc and then changes nothing, and the grant of it with the request's token.
+  /// Makes the claim for one of several keys that one request acquires; grant_at_once then grants
+  /// it with the request's token. Throws std::bad_alloc, and then changes nothing.
   [[nodiscard]] RemoteHold& claim_at_once(const AcquireTerms& terms, Clock::time_point now);
   void grant_at_once(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
                      Clock::time_point now);
@@ -176,7 +176,7 @@ class Coordinator : private KeyState {
   using KeyState::idle;  ///< the record can go
   /// Some local hold is left.
   [[nodiscard]] bool held() const noexcept { return holds.any_held(); }
-  /// The same, or the reply to a release, or to what precedes one, is awaited.
+  /// Whether anything is held, or a hold that is being released awaits a reply.
   [[nodiscard]] bool unfinished() const noexcept { return holds.any_unfinished(); }
 
  private:

@@ -1,4 +1,4 @@
-// What the coordinators of one shard share.
+// The state that the coordinators of one shard share.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,7 +16,7 @@ namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
-/// What a coordinator must know of its Locks.
+/// The settings of a Locks that its coordinators need.
 struct CoordinatorSettings {
   std::chrono::milliseconds watchdog = std::chrono::seconds(30);
   std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
@@ -35,7 +35,7 @@ struct CoordinatorSettings {
   std::array<std::uint64_t, 2> space{};
   /// So many bytes of each key are Options::prefix, which events leave out.
   std::size_t prefix_size = 0;
-  /// What holders say of their process (Options::announce); empty: nothing.
+  /// The text by which holders describe their process (Options::announce); empty: none.
   std::string announcement{};
   /// Tells holders since when they hold; null: they do not say it. Nothing is decided by it.
   const Clock* announced_time = nullptr;
@@ -66,7 +66,8 @@ class CoordinatorContext {
     return bound == 0 ? 0 : chance_ % bound;
   }
 
-  /// Of several servers, the one that is down need not be that of a key: nothing is known then.
+  /// Notes whether the link to the only server is down. Ignores a notification that names one of
+  /// several servers, which need not be that of a key.
   void note_link(const Notification& notification) noexcept {
     using Kind = Notification::Kind;
     const bool down = notification.kind == Kind::link_down;

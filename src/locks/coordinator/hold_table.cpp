@@ -1,4 +1,4 @@
-// What one process has, or may have, of one key at the backend.
+// The claims and holds that one process has, or may have, of one key at the backend.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/hold_table.hpp"
 

@@ -1,4 +1,4 @@
-// What one process has, or may have, of one key at the backend.
+// The claims and holds that one process has, or may have, of one key at the backend.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -100,7 +100,7 @@ class HoldTable {
   }
   /// Some local hold is left.
   [[nodiscard]] bool any_held() const noexcept;
-  /// The same, or the reply to a release, or to what precedes one, is awaited.
+  /// Whether anything is held, or a hold that is being released awaits a reply.
   [[nodiscard]] bool any_unfinished() const noexcept;
 
   // --- due times ---

@@ -45,7 +45,7 @@ class RemoteHold {
  public:
   enum class Stage : std::uint8_t { claim, held, retained, releasing };
 
-  /// What the acquire requests of this id may have left at the backend, from least to most.
+  /// How much the acquire requests of this id may have left at the backend, from least to most.
   enum class Attempts : std::uint8_t {
     none,        ///< no request has run
     ran,         ///< one was answered: it may have a place in a queue of the backend
@@ -53,7 +53,7 @@ class RemoteHold {
     unanswered,  ///< one was never answered: a copy of it may still run
   };
 
-  /// What the backend has of this id.
+  /// Whether the backend has a hold under this id.
   enum class Presence : std::uint8_t {
     possible,  ///< a hold, as far as is known
     gone,      ///< none: the backend said so
@@ -108,7 +108,7 @@ class RemoteHold {
   bool stop_pending = false;  ///< lost, but there was no memory to request the stop
   bool end_reported = false;  ///< the listener knows of its release, or that it is unconfirmed
   Owner owner = Owner::nobody();
-  Origin origin{};  ///< of the call that was granted first
+  Origin origin{};  ///< Call::origin of the first call that was granted to `owner`
 
   // Calls that wait for it.
   Call* call = nullptr;              ///< claim: the waiting acquire; null once it gave up
@@ -174,7 +174,7 @@ class RemoteHold {
   Clock::time_point retain_until = Clock::never();
   Expiry expiry = Expiry::unset;
 
-  std::string note{};           ///< what all requests say of the holder; empty: nothing
+  std::string note{};           ///< describes the holder in all requests; empty: not at all
   Subscription subscription{};  ///< FAIR: each claim has a channel of its own
 
   // --- questions ---
@@ -257,7 +257,7 @@ class RemoteHold {
     acquire_request.permits = check_request.permits = release_request.permits = all;
   }
   void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
-  /// The same, of the attempt that has this reply.
+  /// Notes the attempt that has this `reply`, unless it never ran.
   void note_attempt(const Outcome& reply) noexcept;
   /// Never back: a deadline only moves when an answer arrives. False: a thread has seen it pass.
   [[nodiscard]] bool move_deadline(Clock::time_point sent_at,

@@ -13,8 +13,9 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Two queues. Of the calls of all types but FAIR only the first sends requests, and with a READ
-/// the READs next to it. Each FAIR call sends its own, for its place in the queue is the backend's.
+/// Two queues. The calls of all types but FAIR wait in one, of which only the first sends requests,
+/// and with a READ the READs next to it. Each FAIR call sends its own, for its place in the queue
+/// is the backend's.
 class WaitQueues {
  public:
   [[nodiscard]] bool empty() const noexcept { return queue_.empty() && fair_.empty(); }

@@ -9,9 +9,9 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What one process knows of the other processes that want a key. Without it the process that
-/// releases would always win: its next attempt can go out with the release, and the attempts of
-/// others only after they were notified.
+/// The knowledge of one process about the other processes that want a key. Without it the process
+/// that releases would always win: its next attempt can be sent with the release, and the attempts
+/// of others only after they were notified.
 ///
 /// | stage    | meaning                                                      | next stages      |
 /// |----------|--------------------------------------------------------------|------------------|
@@ -30,7 +30,7 @@ struct Yielding {
   /// Others that are not in the backend's process queue waited a moment ago: until then a release
   /// asks whether they do.
   Clock::time_point others_until{};
-  Clock::duration round_trip{};  ///< of the last release
+  Clock::duration round_trip{};  ///< how long the reply to the last release took
   /// A client of another library held the key a moment ago: until then it counts as one that waits.
   Clock::time_point foreign_until{};
 

@@ -19,7 +19,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What SingleHold and MultiHold both offer, with the meaning that Hold documents.
+/// The interface of SingleHold and MultiHold, with the meaning that Hold documents.
 template <class H>
 concept HoldInterface = requires(H& held, const H& same, std::string_view text,
                                  std::chrono::milliseconds time, const ErrorContext* context) {

@@ -16,7 +16,7 @@ namespace {
 
 using detail::with_held;
 
-/// What a Hold of several keys owns.
+/// The MultiHold of a Hold of several keys, which the caller owns from now on.
 detail::MultiHold::Owned owned_by(const detail::Held& several) noexcept {
   return detail::MultiHold::Owned(*std::get_if<detail::MultiHold*>(&several));
 }

@@ -1,4 +1,4 @@
-// What a Hold of several keys holds.
+// The state behind a Hold of several keys.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/hold/multi_hold.hpp"
 
@@ -54,7 +54,7 @@ struct MultiHold::Part {
   }
 };
 
-// What many keys have needed is not kept.
+// Memory that only many keys need is freed, not kept for the next use.
 void MultiHold::reset() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   constexpr std::size_t few = 16, short_name = 512;
   if (holds_.capacity() > few) holds_ = std::vector<SingleHold>();

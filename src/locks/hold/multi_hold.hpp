@@ -1,4 +1,4 @@
-// What a Hold of several keys holds.
+// The state behind a Hold of several keys.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -82,8 +82,8 @@ class MultiHold {
     void operator()() noexcept;
   };
 
-  /// What comes from now on of a stop request is about nothing that is held. Nobody asks for a stop
-  /// token any more.
+  /// Ends the forwarding of stop requests, which from now on are about nothing that is held. Takes
+  /// no mutex, because nobody asks for a stop token any more.
   void end_forwards() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS { forwards_.clear(); }
   /// Releases those in front of `left` that can be released at once.
   static void release_at_once(std::span<SingleHold>& left,

@@ -1,4 +1,4 @@
-// What the scopes of one thread hold through HERE.
+// The holds that the scopes of one thread have through HERE.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

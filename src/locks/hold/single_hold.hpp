@@ -1,4 +1,4 @@
-// What a Hold of one key holds.
+// The state behind a Hold of one key.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What blocking and asynchronous calls about latches share: their requests, errors and events.
+// The requests, errors and events that blocking and asynchronous calls about latches share.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/latch/latch_calls.hpp"
 
@@ -25,7 +25,7 @@ Verb verb_of(LatchAction action) noexcept {
   return Verb::latch_delete;
 }
 
-/// What may have happened if the reply is lost.
+/// A clause about what may have happened if the reply is lost; empty: nothing.
 std::string_view uncertainty_of(LatchAction action) noexcept {
   switch (action) {
     case LatchAction::set: return "; the latch may have got the count";

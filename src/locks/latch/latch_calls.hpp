@@ -1,4 +1,4 @@
-// What blocking and asynchronous calls about latches share: their requests, errors and events.
+// The requests, errors and events that blocking and asynchronous calls about latches share.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -28,8 +28,8 @@ enum class LatchAction : std::uint8_t { set, count_down, count, destroy };
 /// A request of a wait: the count, or a subscription.
 [[nodiscard]] std::unique_ptr<DirectRequest> make_latch_request(std::string_view key, Verb verb);
 
-/// What the reply says, after its event was published: the count that is left, or 1 for yes and 0
-/// for no. Throws BackendUnavailable and BackendRefused.
+/// Returns the result of a reply, after its event was published: the count that is left, or 1 for
+/// yes and 0 for no. Throws BackendUnavailable and BackendRefused.
 [[nodiscard]] std::uint32_t latch_result(LockSpace& space, LatchAction action,
                                          const DirectRequest& answered);
 

@@ -1,4 +1,4 @@
-// What a wait for a latch decides.
+// The decisions of a wait for a latch.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/latch/latch_wait.hpp"
 

@@ -1,4 +1,4 @@
-// What a wait for a latch decides, without a clock, a thread and I/O: for the simulator, too.
+// The decisions of a wait for a latch, without a clock, a thread and I/O: for the simulator, too.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the notifier thread has yet to deliver.
+// The events and stops that the notifier thread has yet to deliver.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -57,10 +57,10 @@ class EventQueue {
 
   std::deque<Item> items_;
   std::array<std::stop_source, spares> spare_stops_ = no_stops();  ///< without memory for an item
-  std::size_t droppable_ = 0;                                      ///< of `items_`
+  std::size_t droppable_ = 0;                                      ///< routine events in `items_`
   std::uint64_t dropped_ = 0;                                      ///< the queue was full
   std::uint64_t unmade_ = 0;                                       ///< there was no memory
-  std::vector<Event::Missed> missed_;  ///< of `dropped_`; an entry for each place and kind
+  std::vector<Event::Missed> missed_;  ///< counts `dropped_` by origin and kind
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -15,7 +15,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What the notifier shares with its thread.
+/// The state that the notifier shares with its thread.
 struct Notifier::State {
   explicit State(Listener* to_call) : listener(to_call) {}
 

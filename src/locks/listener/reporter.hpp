@@ -1,4 +1,4 @@
-// What a space reports to its listener.
+// The reports of a space to its listener.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -44,7 +44,8 @@ class Reporter {
   /// An unlock or a destructor failed. Nothing if an event of the hold has told so. Without a
   /// listener the first failure is told on std::clog.
   void unlock_failed(const LockError& why) noexcept;
-  /// The same, if there is no LockError.
+  /// Reports a failure for which there is no LockError. Without a listener only the first
+  /// unlock_error is written, to std::clog.
   void error(Event::Kind kind, std::string_view key, LockType type, std::string_view text) noexcept;
   /// A warning or a finding about lock order goes to std::clog if there is no listener.
   void publish(const Event& event) noexcept;

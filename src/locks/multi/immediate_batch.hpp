@@ -19,8 +19,8 @@ class Coordinator;
 class LockSpace;
 class ShardLocks;
 
-/// What BatchAcquire would do, in fewer steps, if a backend in the same process answers at once, no
-/// other call of this process needs one of the keys, and no listener is told of grants: one
+/// Acquires as BatchAcquire would, in fewer steps, if a backend in the same process answers at
+/// once, no other call of this process needs one of the keys, and no listener gets the grants: one
 /// acquire_all, and no call that waits. It is for MultiAcquire what ImmediateLogic is for
 /// AcquireLogic.
 class ImmediateBatch {

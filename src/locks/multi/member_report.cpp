@@ -1,4 +1,4 @@
-// What the listener is told of an acquire of several keys.
+// The reports to the listener about an acquire of several keys.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/member_report.hpp"
 

@@ -99,8 +99,8 @@ class MultiAcquireSteps {
     bool pinned = false;
   };
 
-  // Of several answers, the plan needs that of the member that was in the way: the others were not
-  // granted because of it, and know of no holder.
+  // Gives the plan the answer of the member that was in the way. The other members were not granted
+  // because of it, and know of no holder.
   void finish_attempt() {
     Answer answer = Answer::granted;
     std::size_t culprit = 0;

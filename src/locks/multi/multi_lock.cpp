@@ -1,4 +1,4 @@
-// What a Lock of several keys does.
+// The functions of a Lock of several keys.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/multi/multi_lock.hpp"
 

@@ -9,7 +9,8 @@ namespace latchkey::inline v1::detail {
 /// "on web-3, process 4711 (bank)" (Options::announce).
 [[nodiscard]] std::string announcement_of_this_process();
 
-/// What announcements call this program, instead of the name of its file. Before its first Locks.
+/// Sets the name of this program in announcements, instead of the name of its file. To be called
+/// before its first Locks.
 void name_program(std::string name);
 
 }  // namespace latchkey::inline v1::detail

@@ -18,7 +18,7 @@ class LockSpace;
                                const ErrorContext* context = nullptr);
 
 /// The holder that was in the way, with what it has announced of itself (Options::announce). Waits
-/// for the backend as long as the call may. What the call left to report is reported.
+/// for the backend as long as the call may. Reports the timeout if the call left it to be reported.
 [[nodiscard]] std::string name_holder(LockSpace& space, const Call& busy, std::string_view key);
 
 /// An unlock, a release or an extend was answered. True: done. False: the lock was lost, which is

@@ -34,11 +34,11 @@ struct DirectRequest : Request {
   DirectRequest& operator=(const DirectRequest&) = delete;
   virtual ~DirectRequest() = default;
 
-  Parker* parker = nullptr;           ///< of the caller
+  Parker* parker = nullptr;           ///< where the caller waits
   AsyncObserver* observer = nullptr;  ///< is told of the outcome if no thread waits for it
   Outcome outcome{};
   std::string own_key{};  ///< for `key`, if the caller's text may go before the request
-  LockInfo own_info{};    ///< the same for `info`
+  LockInfo own_info{};    ///< for `info`, if the caller's object may go before the request
   // In the list of abandoned requests:
   DirectRequest* previous_abandoned = nullptr;
   DirectRequest* next_abandoned = nullptr;
@@ -90,8 +90,8 @@ class DirectRequests {
   [[nodiscard]] bool wait(const DirectRequest& request, Clock::time_point until);
   /// `request` was submitted, and its caller waits no longer.
   void abandon(std::unique_ptr<DirectRequest> request) noexcept;
-  /// The same, unless it was answered meanwhile: false, and `request` has its outcome. True:
-  /// `request` is null.
+  /// Abandons `request`, which was submitted. True: `request` is null. False: it was answered
+  /// meanwhile and not abandoned, and has its outcome.
   [[nodiscard]] bool give_up(std::unique_ptr<DirectRequest>& request) noexcept;
 
   /// The sink's part.

@@ -21,7 +21,7 @@ namespace latchkey::inline v1::detail {
 class DueTimes {
  public:
   static constexpr std::size_t groups = 32;
-  /// What note_waits is about.
+  /// The group of the waits that belong to no shard; see note_waits.
   static constexpr std::size_t waits_group = groups;
 
   /// Something in `group` is due at `at`. Wakes the timer thread if it sleeps for longer.

@@ -1,4 +1,4 @@
-// What errors say of the decorated call that they come from.
+// How errors describe the decorated call that they come from.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/space/error_context.hpp"
 

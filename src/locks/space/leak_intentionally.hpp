@@ -1,4 +1,4 @@
-// What a forked child has inherited and neither uses nor destroys.
+// Objects that a forked child has inherited and neither uses nor destroys.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -26,7 +26,7 @@ class ShardDriver;
 /// Thread-safe.
 class LeaseTimer {
  public:
-  /// What the timer thread works for. All of it must outlive this.
+  /// The parts that the timer thread works for. All of them must outlive this.
   struct Surroundings {
     ShardDriver& driver;
     DueTimes& due_times;

@@ -37,8 +37,8 @@ class ReleaseGuard {
   ~ReleaseGuard() {
     if (shard_ != nullptr || counted_) drop();
   }
-  /// What the destructor does, for a thread that may be inside the space's backend: if nothing else
-  /// keeps the space, the timer thread deletes it.
+  /// Ends the guard on a thread that may be inside the space's backend: if nothing else keeps the
+  /// space, the timer thread deletes it, not this one.
   void drop_later() noexcept;
 
   /// The coordinator has taken the hold back, which keeps the space no longer.

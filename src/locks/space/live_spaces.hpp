@@ -1,4 +1,4 @@
-// What a thread that ends while it holds a lock leaves behind.
+// The spaces that exist, and the locks that a thread which ends leaves behind.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -37,7 +37,8 @@ Options checked(Options options) {
   return options;
 }
 
-/// What the options need, the backend must offer.
+/// The capabilities of `backend`. Throws std::invalid_argument unless it offers what `options`
+/// need.
 Capabilities checked(const Backend& backend, const Options& options) {
   const Capabilities offered = backend.capabilities();
   if (options.min_replicas > 0 && !offered.replica_acknowledgement) {

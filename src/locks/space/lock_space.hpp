@@ -1,4 +1,4 @@
-// What Locks, Lock and Hold share.
+// The state that Locks, Lock and Hold share.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -119,7 +119,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] std::string_view without_prefix(std::string_view key) const noexcept {
     return key.substr(std::min(key.size(), options_.prefix.size()));
   }
-  /// What errors say of the lock of `key`, which has its prefix.
+  /// Describes the lock of `key`, which has its prefix, for errors.
   [[nodiscard]] LockSite site_of(std::string_view key, LockType type) const {
     return {.key = std::string(without_prefix(key)),
             .type = type,
@@ -150,14 +150,15 @@ class LockSpace final : public Sink, public ForkParticipant {
   }
 
   // --- lifetime ---
-  /// What Locks and Lock share; null: none of them is left.
+  /// The reference that Locks and Lock share; null: none of them is left.
   [[nodiscard]] std::shared_ptr<SpaceRef> reference() const noexcept { return reference_.lock(); }
   void set_reference(std::weak_ptr<SpaceRef> reference) noexcept {
     reference_ = std::move(reference);
   }
   void detach();                   ///< the last Locks or Lock is gone
   void drop_reference() noexcept;  ///< one of those that Lifetime counts
-  /// The same on a thread that may be inside the backend: the timer thread deletes the space.
+  /// Drops a reference on a thread that may be inside the backend: if it is the last, the timer
+  /// thread deletes the space.
   void drop_reference_later() noexcept;
   void owner_ended(Owner owner);  ///< a thread ended while it held by lock()
 

@@ -68,7 +68,7 @@ class LATCHKEY_SCOPED_CAPABILITY ShardLock {
   CompletedCalls completed_;
 };
 
-/// What a key's hash leads to.
+/// A key with its hash, and the shard that the hash leads to.
 struct KeyPlace {
   std::string_view key;
   std::size_t hash;

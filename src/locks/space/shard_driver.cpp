@@ -43,7 +43,7 @@ void ShardDriver::carry_out(ShardLock& lock, Coordinator& home, EventContext& co
   if (actions.unreported > 0) to_.reporter.count_unreported(actions.unreported);
 }
 
-// What the backend answers at once goes straight back to the coordinator, whose next requests join
+// The backend's immediate answers go straight back to the coordinator, whose next requests join
 // those that are still to be submitted.
 //
 // If no memory is left for a request, its outcome is unknown, although nothing was sent: the
@@ -143,7 +143,7 @@ void ShardDriver::tick_due(std::size_t group, Clock::time_point now) {
     try {
       timers.sort();
     } catch (const std::bad_alloc&) {
-      next = std::min(next, later(now, retry_pause));  // what is not sorted yet waits until then
+      next = std::min(next, later(now, retry_pause));  // the unsorted rest waits until then
     }
   };
   for (Shard& shard : std::span(shards_).subspan(group * group_size, group_size)) {

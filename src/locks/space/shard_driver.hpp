@@ -33,11 +33,11 @@ class ShardDriver final : public ImmediateBackend {
   static constexpr std::size_t shard_bits = 8;
   static constexpr std::size_t shard_count = std::size_t{1} << shard_bits;
 
-  /// What the actions of the coordinators go to. All of it must outlive the last event.
+  /// The parts that the coordinators' actions need. All of them must outlive the last event.
   struct Surroundings {
     Clock& clock;
     Backend& backend;
-    Sink& sink;  ///< of every request
+    Sink& sink;  ///< receives the outcome of every request
     Reporter& reporter;
     Closers& closers;
     DueTimes& due_times;

@@ -16,7 +16,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What another module keeps for a space, such as its event loops.
+/// An object that another module keeps for a space, such as that of an event loop.
 class SpaceAttachment {
  public:
   SpaceAttachment() = default;

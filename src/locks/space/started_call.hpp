@@ -20,7 +20,7 @@ namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
-/// What BlockingCall and AsyncCall share: a call is described, and start… brings its event to the
+/// The base of BlockingCall and AsyncCall: a call is described, and start… brings its event to the
 /// key's coordinator. Each start… returns whether the call is still pending. It is started at most
 /// once.
 class StartedCall {
@@ -47,7 +47,8 @@ class StartedCall {
   /// One attempt, made by one request together with others. Part of a longer wait, too.
   void limit_to_batch(std::chrono::milliseconds grace) noexcept;
   bool start_acquire(const KeyPlace& place);
-  /// The same for a caller that holds the mutexes of several keys, and has a parker already.
+  /// Starts the acquire for a caller that holds the mutexes of several keys, and has a parker
+  /// already.
   bool start_acquire(Shard& shard, ShardLock& lock, const KeyPlace& place)
       LATCHKEY_REQUIRES(shard.mutex);
 

@@ -102,8 +102,8 @@ void AcquireLogic::enqueue(Call& call) {
   set_alarm(call);
 }
 
-// The same holds of this process block each READ, so all READs are dispatched after one look. One
-// of them makes the attempts, and the others join its hold.
+// One check for a blocker serves all READs in front, because the holds of this process block them
+// alike. One of the READs makes the attempts, and the others join its hold.
 bool AcquireLogic::dispatch_front() {
   WaitQueues& waiters = state_.waiters;
   const bool reads = waiters.front()->type == LockType::READ;
@@ -146,8 +146,8 @@ void AcquireLogic::make_claim(Call& call) {
   RemoteHold& claim = KeyLogic::make_claim(call);
   state_.waiters.started(call);
   claim.call = &call;
-  // Of two threads in turn none has the other one behind it at this moment, but has waited for it.
-  // Beside clients of other libraries the hold is handed over once.
+  // When two threads alternate, the queue is empty between them; a call that had to wait counts as
+  // contended. Beside clients of other libraries the hold is handed over once.
   const bool in_turn = call.waits && now() < state_.yielding.foreign_until;
   const bool others_wait = state_.waiters.front() == &call && (call.next != nullptr || in_turn);
   const bool reserves = call.type == LockType::FENCED && !call.bundled && others_wait;

@@ -27,10 +27,10 @@ class ImmediateClaim : public KeyLogic {
   Clock::time_point now_;
 };
 
-/// What AcquireLogic and ReleaseLogic would decide, in fewer steps, if a backend in the same
-/// process answers at once and no other call of this process needs the key: no call that waits, no
-/// queue, no wake-up, no subscription. An uncontended lock in this process is little else: inlined
-/// where the backend's type is known, which saves a virtual call as well.
+/// Decides as AcquireLogic and ReleaseLogic would, in fewer steps, if a backend in the same process
+/// answers at once and no other call of this process needs the key: no call waits, and there is no
+/// queue, no wake-up and no subscription. An uncontended lock in this process is little else, so
+/// the functions are inlined where the backend's type is known, which saves a virtual call as well.
 class ImmediateLogic : public ImmediateClaim {
  public:
   ImmediateLogic(Coordinator& home, ImmediateBackend& backend, Clock::time_point now) noexcept

@@ -56,7 +56,8 @@ RemoteHold* JoinLogic::join(Call& call, RemoteHold& hold) {
   return joiner;
 }
 
-// Not the one whose end makes an acquire of a renewal.
+// Skips a hold that is lost or has no local hold: a renewal that fails becomes an acquire, and must
+// not join itself.
 RemoteHold* JoinLogic::other_hold_of(Owner owner) {
   RemoteHold* hold = state_.holds.held_by(owner);
   while (hold != nullptr && (hold->local_holds() == 0 || hold->is_lost(now()))) {
@@ -125,7 +126,7 @@ RemoteHold* JoinLogic::leave(RemoteHold& hold, Clock::time_point retain_until, C
   return is_last ? &shared : nullptr;
 }
 
-// What is reported of the end is about the last holder.
+// The end of the hold is reported with the owner, the origin and the grant of the last holder.
 void JoinLogic::take_place_of(RemoteHold& hold, const RemoteHold& last) {
   state_.holds.change_owner(hold, last.owner);
   hold.origin = last.origin;

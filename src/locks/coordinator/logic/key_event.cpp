@@ -1,4 +1,4 @@
-// What all decisions about one event of one key share.
+// The base of all decisions about one event of one key.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/key_event.hpp"
 
@@ -154,7 +154,7 @@ void KeyEvent::report(Event::Kind kind, LockType type, Owner owner, const Origin
   }
 }
 
-// Of a hold: how long it is held, and how its lease stands.
+// Reports how long `hold` has been held, and how its lease stands.
 void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view text) noexcept {
   if (hold.unreported) return;
   report(kind, hold.type, hold.owner, hold.origin, [&](Event& event) {
@@ -165,7 +165,7 @@ void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view
   });
 }
 
-// Of an acquire: how long it took, and what came of it.
+// Reports how long the acquire `call` has taken, and what came of it.
 void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
   report(kind, call.type, call.owner, call.origin, [&](Event& event) {
     event.ticket = call.ticket;

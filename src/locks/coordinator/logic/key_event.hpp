@@ -1,4 +1,4 @@
-// What all decisions about one event of one key share.
+// The base of all decisions about one event of one key.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -85,7 +85,8 @@ class KeyEvent : public KeyLogic {
   [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept {
     return hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
   }
-  /// The same, of the acquire of a WRITE that has become a READ: the backend may have both in turn.
+  /// Whether a late copy of the original WRITE acquire may still run after the downgrade: the
+  /// backend may then have a READ and a WRITE in turn.
   [[nodiscard]] bool may_be_write_again(const RemoteHold& hold) const noexcept {
     return hold.type == LockType::READ && hold.acquire_request.type == LockType::WRITE &&
            !settings().in_order;
@@ -122,7 +123,7 @@ class KeyEvent : public KeyLogic {
  private:
   void explain(Call& call);
   void report_outcome(const Call& call) noexcept;
-  /// Of a call that no thread waits for only the answer is news.
+  /// Asynchronous calls are notified only when they have an answer.
   void complete(Call& call) noexcept {
     const bool is_news = &call != context_.caller && call.answer != Answer::pending;
     if (is_news && !std::exchange(call.waking, true)) context_.out.completed.push_back(call);

@@ -1,4 +1,4 @@
-// What the decisions about one key share that need no event.
+// The steps of decisions about one key that need no event.
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/key_logic.hpp"
 

@@ -1,4 +1,4 @@
-// What the decisions about one key share that need no event.
+// The steps of decisions about one key that need no event.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -71,7 +71,7 @@ class KeyLogic {
     state_.holds.add_claim(claim);
     return claim;
   }
-  /// What others may read of the holder.
+  /// Sets the text that others may read of the holder.
   void announce(RemoteHold& claim) const;
 
   /// The claim is granted until `deadline`, and has one local hold. `token` is the last of those

@@ -218,7 +218,7 @@ void LeaseLogic::request_stop(RemoteHold& hold) noexcept {
 }
 
 void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {
-  if (hold.joined != nullptr) return;  // what it has joined is told, too
+  if (hold.joined != nullptr) return;  // the hold that it has joined is notified, too
   if (kind == Notification::Kind::gone) {
     hold.presence = Presence::gone;
     declare_lost(hold, "the backend took it away");

@@ -34,8 +34,8 @@ class LeaseLogic : public KeyEvent {
   /// The hold is renewed to `lease` in 50 ms, or when a quarter of what is left has passed, if it
   /// is still held then: most holds of a hot key are not.
   void renew_soon(RemoteHold& hold, std::chrono::milliseconds lease);
-  /// The same to the lease that `call` asked for, which takes over or joins the hold, unless two
-  /// thirds of that remain.
+  /// Calls renew_soon with the lease that `call` asked for, unless two thirds of that remain.
+  /// `call` takes over or joins the hold.
   void renew_soon_for(const Call& call, RemoteHold& hold);
   /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
   void fail_renewals(RemoteHold& hold);

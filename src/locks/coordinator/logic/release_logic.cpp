@@ -215,8 +215,8 @@ void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed, const Outco
   erase_if_done(hold);
 }
 
-// Of each hold exactly one end is reported: lost, released, or release unconfirmed. The release of
-// what has expired only wakes waiters, so nothing is wrong if it has no reply.
+// Reports exactly one end of each hold: lost, released, or release unconfirmed. The release of an
+// expired hold only wakes waiters, so nothing is wrong if it has no reply.
 void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
   if (hold.end_reported || hold.is_marked_lost()) return;
   const bool gone = outcome.kind == Outcome::Kind::gone;
@@ -300,7 +300,7 @@ void ReleaseLogic::close(RemoteHold& hold) {
     return end(hold, nullptr);
   }
   if (hold.stage != Stage::held || hold.presence != Presence::possible) return;
-  if (hold.joined != nullptr) return;  // what it has joined is closed, too
+  if (hold.joined != nullptr) return;  // the hold that it has joined is closed, too
   LeaseLogic(*this).declare_lost(hold, "its Locks were closed");
   send_release(hold);
 }

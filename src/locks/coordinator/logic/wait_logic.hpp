@@ -34,7 +34,7 @@ class WaitLogic : public KeyEvent {
   void retry_now(RemoteHold& claim);
   /// `first_in_line`: the line told the claim that is the first in it; else the key's channel did.
   void on_released(bool first_in_line);
-  /// The same, for claims that have made an attempt: others are still to make their first.
+  /// Retries the claims that have made an attempt; the others are still to make their first.
   void retry_what_was_busy();
 
  private:

@@ -90,7 +90,7 @@ void YieldLogic::postpone(RemoteHold& claim) {
   call.last_reply = Call::LastReply::busy;
   claim.poll_at = state_.yielding.until;
   WaitLogic(*this).report_waiting(call);
-  // In a process queue it would count as one of the others.
+  // With a process queue, do not subscribe: the server would count us as a foreign waiter.
   const bool listens = settings().pushes && !settings().grants;
   if (listens && state_.subscription.stage == Subscription::Stage::off) {
     SubscriptionLogic(*this).subscribe(state_.subscription, nullptr);
