@@ -40,7 +40,7 @@ class JobSeries {
       latches_[static_cast<std::size_t>(each.kind)] =
           &family(registry, latches).Add({{"event", last_word(each)}});
     }
-    begin({});  // of OncePer::run
+    begin({});  // the series of OncePer::run
   }
 
   /// Begins the series of a LOCKED_ONCE_PER, at zero.

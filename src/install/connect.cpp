@@ -29,7 +29,7 @@ namespace {
 struct Scheme {
   std::string_view name;
   BackendFactory make;
-  BackendFactory make_member;  ///< of a quorum: a server may be down at first
+  BackendFactory make_member;  ///< makes a member of a quorum: it may be down at first
 };
 
 std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options& options);

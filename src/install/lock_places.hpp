@@ -20,7 +20,7 @@ struct LockPlace {
   std::size_t line = 0;
   std::string result_type;
   std::string text;    ///< the key template; LOCKED_BY: the name of the policy
-  std::string said{};  ///< what follows the key in code, "LockType::READ, 3s"
+  std::string said{};  ///< the text after the key in code, "LockType::READ, 3s"
   LockTraits traits{};
   std::vector<SchemaArgument> arguments{};
   PolicySlot* slot = nullptr;  ///< null: in another program
@@ -30,7 +30,7 @@ struct LockPlace {
 /// A program as a policy file sees it.
 struct Program {
   std::vector<LockPlace> places;     ///< in the order of files and lines
-  std::vector<std::string> schemes;  ///< of the backends that it knows
+  std::vector<std::string> schemes;  ///< those of the backends that it knows
   /// False: a test, with some of the methods that the file is about. Rules may name others, and the
   /// file may lack policies that LOCKED_BY names.
   bool is_whole = true;

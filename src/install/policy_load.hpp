@@ -23,7 +23,7 @@ struct LoadedPolicies {
 /// Checked against the methods of `program`. Touches nothing but the file and the environment.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path, const Program& program);
 
-/// The same without a program: the mistakes that the file alone shows. The plan is empty.
+/// Checked without a program: finds the mistakes that the file alone shows. The plan is empty.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path);
 
 /// The policies of a test, from `text` or else from the file, for those methods that this program

@@ -80,8 +80,8 @@ class Planner {
     }
   }
 
-  /// A LOCKED_ONCE_PER takes its backend from a rule. What else the rule says is for LOCKED; if it
-  /// names none, it is a mistake.
+  /// A LOCKED_ONCE_PER takes its backend from a rule. The other settings of the rule are for
+  /// LOCKED; if it names none, they are mistakes.
   void job(const LockPlace& place, const Rule* rule) {
     if (rule == nullptr) return;
     if (!rules_of_locks_.contains(rule)) check_job(place, *rule);

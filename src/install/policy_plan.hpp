@@ -16,7 +16,7 @@ namespace latchkey::inline v1::detail {
 /// Everything in the file that applies to one LOCKED.
 struct PlannedLock {
   LockPlace place{};
-  Place at{};  ///< of the rule, or of the policy that LOCKED_BY names
+  Place at{};  ///< where the rule is, or the policy that LOCKED_BY names
   Policy over{};
   Policy defaults{};
   Perhaps<std::string> key{};  ///< several separated by commas

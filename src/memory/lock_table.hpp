@@ -50,7 +50,7 @@ struct LockRecord {
   struct Subscription {
     Subscriber* subscriber;
     HoldId id;            // number 0: for the key; else (FAIR) for this id in the queue
-    bool grants = false;  // what is granted to the processes of `id.space`
+    bool grants = false;  // for grants to the processes of `id.space`
     friend bool operator==(const Subscription&, const Subscription&) noexcept = default;
   };
   enum class Mode : std::uint8_t { free, plain, write, read, permits };
@@ -107,7 +107,7 @@ struct LockRecord {
   [[nodiscard]] bool idle() const noexcept {
     return holders.empty() && nobody_waits() && total == 0;
   }
-  /// Of a semaphore: negative if it was made smaller than what is taken.
+  /// The free permits of a semaphore: negative if it was made smaller than what is taken.
   [[nodiscard]] std::int64_t available() const noexcept;
   /// Somebody holds it, or waits in line, as a lock.
   [[nodiscard]] bool is_lock() const noexcept {
@@ -139,9 +139,9 @@ void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_
 ///   acquire or downgrade does not.
 /// - FAIR: a place in the queue ends `queue_wait` after its owner's last attempt, and the place of
 ///   the first ends at most 5 s after a FAIR request found or left the lock free. Whatever frees
-///   the lock grants it to the first for `fair_grant_lease` if that one subscribes. Of FAIR
-///   requests only the first in the queue may take a free lock; REENTRANT, FENCED, READ and WRITE
-///   bypass the queue.
+///   the lock grants it to the first for `fair_grant_lease` if that one subscribes. Among
+///   FAIR requests, only the first in the queue may take a free lock; REENTRANT, FENCED, READ and
+///   WRITE bypass the queue.
 /// - The process queue: an acquire with `queues` that is busy keeps its place or gets the last. A
 ///   place ends 3 s after the last attempt for it: whatever looks for the first process drops it,
 ///   and asks its process to try again, as `released`. Whatever frees the lock grants it to the
@@ -176,10 +176,11 @@ class LockTable {
   void apply(const Request& request, std::size_t hash, Clock::time_point now,
              Subscriber* subscriber, Outcome& outcome);
 
-  /// An uncontended acquire: of a key that has no record, and not FENCED. False: nothing is done.
-  /// Throws std::bad_alloc and then nobody holds the key.
+  /// Carries out an uncontended acquire: the key has no record, and the type is neither FENCED nor
+  /// PERMIT. False: nothing is done. Throws std::bad_alloc and then nobody holds the key.
   bool take(const Request& request, std::size_t hash, Clock::time_point now);
-  /// An uncontended release: of a key that has one holder, and no waiters. False: nothing is done.
+  /// Carries out an uncontended release: the key has one holder, and no waiters. False: nothing is
+  /// done.
   bool give_back(const Request& request, std::size_t hash, Clock::time_point now) noexcept;
 
   /// An acquire_all of keys in several tables; `table_of(hash)` returns the table of a key.
@@ -203,7 +204,7 @@ class LockTable {
   struct Before {
     LockRecord::Mode mode;
     HoldId first;
-    std::int64_t available;  ///< of a semaphore
+    std::int64_t available;  ///< a semaphore's free permits
   };
 
   void apply_to_any(const Request& request, std::size_t hash, Clock::time_point now,

@@ -13,11 +13,11 @@ namespace latchkey::inline v1::detail {
 struct YamlNode {
   enum class Kind { null, text, list, map } kind = Kind::null;
   Place at{};
-  std::string text{};   ///< of a text
-  bool quoted = false;  ///< of a text
-  bool flow = false;    ///< of a list or a map: written in brackets
+  std::string text{};   ///< text: its value
+  bool quoted = false;  ///< text: written in quotes
+  bool flow = false;    ///< list or map: written in brackets
   bool broken = false;  ///< it stands for a mistake that has been reported
-  /// Of a list. Of a map: its keys and values by turns, duplicates included.
+  /// The elements of a list, or the keys and values of a map by turns, duplicates included.
   std::vector<YamlNode> items{};
 };
 

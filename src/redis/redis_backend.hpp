@@ -18,7 +18,7 @@ namespace latchkey::inline v1::detail::redis {
 [[nodiscard]] std::unique_ptr<Backend> make_redis_backend(std::string_view uri,
                                                           const Options& options);
 
-/// The same for one server of a quorum: one that does not answer now may do so later.
+/// Makes the backend for one server of a quorum: one that does not answer now may do so later.
 [[nodiscard]] std::unique_ptr<Backend> make_redis_member(std::string_view uri,
                                                          const Options& options);
 

@@ -18,7 +18,7 @@
 
 namespace latchkey::inline v1::detail::redis {
 
-/// What belongs to one connection. The mutexes of ConnectionMultiplexer protect it.
+/// The parts of one connection. The mutexes of ConnectionMultiplexer protect them.
 struct ServerConnection {
   /// `tls` outlives the connection; null: no TLS.
   ServerConnection(RedisUri server, const TlsContext* tls, Session::Settings settings);

@@ -1,4 +1,4 @@
-// What HoldsLock checks, and how it explains the result.
+// How HoldsLock checks holds, and how it explains the result.
 // SPDX-License-Identifier: BSL-1.0
 #include <latchkey/testing/holds_lock.hpp>
 

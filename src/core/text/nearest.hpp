@@ -18,7 +18,7 @@ namespace latchkey::inline v1::detail {
 [[nodiscard]] std::string nearest_words(std::string_view wrong,
                                         std::span<const std::string_view> right);
 
-/// 'word', shortened to what a sentence can bear, control bytes shown as ?. Of a URI only the
+/// 'word', shortened to what a sentence can bear, control bytes shown as ?. For a URI only the
 /// scheme is shown.
 [[nodiscard]] std::string quoted_word(std::string_view word);
 

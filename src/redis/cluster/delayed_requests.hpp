@@ -17,8 +17,8 @@
 namespace latchkey::inline v1::detail::redis {
 
 /// They are routed again after a pause that grows with their age: while a cluster is down, each
-/// hold has a request here. What is done for one of them takes the same time however many there
-/// are. Pure; one thread at a time.
+/// hold has a request here. The work for one of them takes the same time however many there are.
+/// Pure; one thread at a time.
 class DelayedRequests {
  public:
   using TimePoint = Clock::time_point;

@@ -68,7 +68,7 @@ Io SentinelResolver::decide(Clock::time_point now) {
 }
 
 // An answer to an earlier query counts for a while, also if its sentinel is gone: an epoch that was
-// reached is never taken back. Of several masters with the same epoch, the one that most sentinels
+// reached is never taken back. If several masters have the same epoch, the one that most sentinels
 // name is right.
 const SentinelSession::Answer* SentinelResolver::best_answer(Clock::time_point now) const noexcept {
   const auto votes_for = [&](const SentinelSession::Answer& answer) {

@@ -36,7 +36,7 @@ class AdaptiveSpin {
   static constexpr auto grace_per_thread = std::chrono::microseconds(20);
   /// A shorter yield let no other thread run: that would cost two context switches.
   static constexpr auto idle_yield = std::chrono::microseconds(2);
-  /// What a sleep and a wake-up would have cost, or a little less.
+  /// The cost of a sleep and a wake-up, or a little less.
   static constexpr auto sleep_cost = std::chrono::microseconds(10);
   /// The largest credit: enough for a hiccup of the machine, and small enough to notice soon that
   /// spinning has stopped paying off.

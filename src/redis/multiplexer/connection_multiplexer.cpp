@@ -12,7 +12,7 @@
 namespace latchkey::inline v1::detail::redis {
 namespace {
 
-/// What the calling thread did last. It only guides decisions: nothing goes wrong if it is stale.
+/// The last actions of a thread. They only guide decisions: nothing goes wrong if they are stale.
 struct ThreadHint {
   std::uint64_t submitted_to = 0;    ///< the multiplexer that it submitted to last, by number
   std::uint64_t last_request = 0;    ///< see WaitingThread

@@ -65,7 +65,7 @@ Waiter::Reasons ConnectionMultiplexer::spin(Participation& self, Clock::time_poi
     if (attempt.end >= until) adaptive_spin_.record_failure(attempt);
     threads.end_spin_to_sleep(thread);
   }
-  writer_.flush(state_);  // what was held back because threads spun
+  writer_.flush(state_);  // commands were held back while threads spun
   return thread.waiter.take_reasons() | found;
 }
 

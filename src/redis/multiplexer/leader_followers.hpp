@@ -74,7 +74,7 @@ class LeaderFollowers {
     std::uint64_t answered;
     bool more_expected;        ///< replies or messages are to come
     bool will_return;          ///< the thread delivered events, and its own reply is to come
-    std::uint64_t generation;  ///< of the descriptors that a leader has to poll
+    std::uint64_t generation;  ///< identifies the descriptors that a leader has to poll
   };
   /// The thread leaves, and leadership passes on if necessary. The caller carries out the result
   /// after it has released the mutex.

@@ -1,4 +1,4 @@
-// What the parts of a ConnectionMultiplexer share, and the mutexes that guard it.
+// The state that the parts of a ConnectionMultiplexer share, and the mutexes that guard it.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -22,7 +22,7 @@ class PollSet {
   enum class Purpose : std::uint8_t {
     wake_up,  ///< the thread's eventfd
     io,       ///< the connection, or the attempt to make it
-    route,    ///< what may report that another server is the right one by now
+    route,    ///< an event may mean that another server is the right one by now
   };
   struct Source {
     std::uint64_t connection;  ///< its number; 0 for wake_up
@@ -64,7 +64,7 @@ class PollSet {
 
   /// Never more than there are sources.
   [[nodiscard]] std::size_t size() const noexcept { return fds_.size(); }
-  /// What the last poll reported, as revents of poll(2).
+  /// The events that the last poll reported, as revents of poll(2).
   [[nodiscard]] short events(std::size_t index) const noexcept { return fds_[index].revents; }
   [[nodiscard]] std::span<const pollfd> descriptors() const noexcept { return fds_; }
   [[nodiscard]] Source source(std::size_t index) const noexcept { return sources_[index]; }
@@ -77,7 +77,7 @@ class PollSet {
     sources_.clear();
   }
 
-  PollSet* next = nullptr;  // of the thread cache
+  PollSet* next = nullptr;  // links spare sets in the thread cache
   std::vector<pollfd> fds_;
   std::vector<Source> sources_;
 };

@@ -164,7 +164,7 @@ void Reactor::disconnect(MultiplexerState& state, ServerConnection& connection, 
   const ScopedLock writing(state.write_mutex);
   state.mutex.lock();
   Session& session = connection.session;
-  // What the server said before it closed is the reason, not that it closed.
+  // An error that the server sent before it closed is the reason, not that it closed.
   if (session.trouble()) failure = *session.trouble();
   const bool connecting = session.stage() == Session::Stage::connecting;
   if (connecting && connection.transport.shakes_hands() && !failure.permanent) {

@@ -18,9 +18,9 @@ namespace latchkey::inline v1::detail::redis {
 /// it has finished; a spinning thread sends after its first yield or when it stops. To keep the
 /// server busy meanwhile, no more is held back than the server still has to process.
 ///
-/// The same holds for the thread of an event loop from when it has delivered replies until it has
-/// run their handlers. Requests of other threads are sent meanwhile, because a handler may take
-/// long.
+/// The thread of an event loop holds its commands back as well, from when it has delivered replies
+/// until it has run their handlers. Requests of other threads are sent meanwhile, because a handler
+/// may take long.
 ///
 /// A thread that has corked the connections keeps what it submits until it has submitted 1 024
 /// requests, or uncorks. Requests of other threads take the kept ones along.
@@ -49,7 +49,7 @@ class WriteBatcher {
 
   /// Sends everything unless it is better held back. Throws std::bad_alloc.
   void flush(MultiplexerState& state) LATCHKEY_REQUIRES(state.mutex);
-  /// The same, but sends in any case if the request with this number has not been sent.
+  /// Does what `flush` does, but sends in any case if the request with this number was not sent.
   void flush_request(MultiplexerState& state, std::uint64_t request) LATCHKEY_REQUIRES(state.mutex);
 
   /// While the leader delivers, commands are held back; the caller flushes after that.

@@ -11,7 +11,7 @@ namespace latchkey::inline v1::detail::redis {
 /// Fills `info`. False: no script returns such a reply.
 [[nodiscard]] bool read_info(const redisReply& reply, LockInfo& info);
 
-/// The same of a semaphore.
+/// Fills `info` of a semaphore. False: no script returns such a reply.
 [[nodiscard]] bool read_permits(const redisReply& reply, LockInfo& info);
 
 /// Appends to `names`, and fills the `part` if there is one. The last page of a whole listing sorts

@@ -1,4 +1,4 @@
-// What one call of lua/check_batch.lua says about each of its holds.
+// The answers of one call of lua/check_batch.lua, one for each of its holds.
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/check_answers.hpp"
 

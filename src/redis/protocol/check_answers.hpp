@@ -1,4 +1,4 @@
-// What one call of lua/check_batch.lua says about each of its holds.
+// The answers of one call of lua/check_batch.lua, one for each of its holds.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -21,7 +21,7 @@ class CheckAnswers {
   /// more than one call per 100 holds.
   static constexpr std::size_t most = 128;
 
-  /// The answer to the next request. What exceeds `most` is dropped.
+  /// The answer to the next request. Answers beyond `most` are dropped.
   void add(Answer answer) noexcept;
   /// The answer to the request at `index` of the call. A reply that is too short is unclear about
   /// the others.

@@ -1,4 +1,4 @@
-// What locks look like on the server: their scripts, names and owners.
+// How locks look on the server: their scripts, names and owners.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -38,7 +38,7 @@ enum class Word : std::uint8_t {
   latch_channel,
   count,
   sharded,
-  plain_channels,  // what the channels of all plain locks begin with
+  plain_channels,  // the prefix of the channels of all plain locks
   rw_channels,
   cursor,
   pattern,
@@ -71,9 +71,9 @@ struct Layout {
   const Script* check_batch;
   const Script* announce;
   OwnerFormat owners;
-  std::string_view token_prefix;       ///< of the key with the last fencing token
-  std::string_view channel_prefix;     ///< of the channel of plain locks
-  std::string_view rw_channel_prefix;  ///< of READ and WRITE; empty: there are none, nor FAIR
+  std::string_view token_prefix;       ///< for the key with the last fencing token
+  std::string_view channel_prefix;     ///< for the channel of plain locks
+  std::string_view rw_channel_prefix;  ///< for READ and WRITE; empty: there are none, nor FAIR
   /// When a waiter asks again, because this holder's release may notify nobody. Empty: it is
   /// latchkey's own, or one that publishes as latchkey does.
   std::optional<std::chrono::milliseconds> (*poll_interval)(std::string_view holder) noexcept;

@@ -78,11 +78,11 @@ inline constexpr std::string_view holder_prefix = "latchkey_holder:";
 inline constexpr std::string_view process_queue_prefix = "latchkey_process_queue:";
 inline constexpr std::string_view permit_queue_prefix = "latchkey_permit_queue:";
 inline constexpr std::string_view waiting_writer_prefix = "latchkey_waiting_writer:";
-/// What the channel of a latch begins with. Its key follows in braces, whatever braces it contains.
+/// The prefix of the channel of a latch. Its key follows in braces, whatever braces it contains.
 inline constexpr std::string_view latch_channel_prefix = "redisson_countdownlatch__channel__{";
 inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:";
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
-/// What follows the name of a lock's channel in that of those who wait in line.
+/// The suffix that makes a lock's channel the one of those who wait in line.
 inline constexpr std::string_view in_line_suffix = ":in_line";
 inline constexpr std::string_view permit_channel_prefix = "redisson_sc:";
 /// A message on the channel of READ and WRITE that repeats the one before it for clients of
@@ -98,15 +98,15 @@ inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 /// above are reserved as well.
 [[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
 
-/// What follows tag(N) in the name of the key with the permits of a semaphore that are taken.
+/// The suffix after tag(N) in the name of the key with the permits of a semaphore that are taken.
 inline constexpr std::string_view permits_suffix = ":timeout";
 /// Why no semaphore may have this name, as a clause; empty: the name is valid. tag(`a`) =
 /// tag(`{a}`), so two semaphores of these names would have their taken permits in one key.
 [[nodiscard]] std::optional<std::string> refuse_semaphore_name(std::string_view key);
 
-/// What follows tag(N) and the owner in the name of the key with the lease of one reader.
+/// The suffix after tag(N) and the owner in the name of the key with the lease of one reader.
 inline constexpr std::string_view reader_suffix = ":rwlock_timeout:1";
-/// What follows the owner in the field of a WRITE.
+/// The suffix after the owner in the field of a WRITE.
 inline constexpr std::string_view writer_suffix = ":write";
 
 /// The channels that a waiter subscribes to. Every message means that the lock was released.

@@ -35,7 +35,7 @@ struct CallSettings {
 void append_evalsha(CommandBuffer& buffer, const Request& request, const CallSettings& settings,
                     std::uint64_t cursor = 0);
 
-/// The same as EVAL with the script's text, after NOSCRIPT.
+/// Appends the request as one EVAL with the script's text, after NOSCRIPT.
 void append_eval(CommandBuffer& buffer, const Request& request, const CallSettings& settings,
                  std::uint64_t cursor = 0);
 

@@ -101,8 +101,8 @@ std::string commands_in_line(std::string_view script, std::size_t number) {
 }
 
 /// The permission that the user lacks, such as ", +pexpire". Redis before 7.2 reports the line of
-/// the script and not the command that it rejected. Of a subcommand, as in "pubsub|channels", the
-/// command is named: the scripts use several.
+/// the script and not the command that it rejected. For a subcommand, as in "pubsub|channels",
+/// names the command: the scripts use several.
 std::string missing_permission(const Script& script, std::string_view error) {
   if (error.find("run th") == std::string_view::npos) return {};  // the permission for a key
   constexpr std::string_view names = "to run the '";

@@ -10,8 +10,8 @@
 namespace latchkey::inline v1::detail::redis {
 namespace {
 
-/// The waiter that a notification is for: a FAIR lock notifies one waiter, all others every one. Of
-/// grants, whose message names the waiter, the process.
+/// The waiter that a notification is for: a FAIR lock notifies one waiter, all others every one. A
+/// grant is for the process, and its message names the waiter.
 HoldId listener_id(const Request& request) {
   return request.type == LockType::FAIR || request.queues ? request.id : HoldId{};
 }

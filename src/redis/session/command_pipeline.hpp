@@ -28,7 +28,7 @@ namespace latchkey::inline v1::detail::redis {
 class CommandPipeline {
  public:
   using TimePoint = Clock::time_point;
-  /// What may be sent on the connection now.
+  /// Which bytes may be sent on the connection now.
   enum class Lane : std::uint8_t { closed, handshake, commands };
   /// Which command a reply belongs to.
   enum class ReplyFor : std::uint8_t {
@@ -121,7 +121,8 @@ class CommandPipeline {
   /// While the connection is up: calls `end(command)` for each request that is overdue.
   template <class End>
   void expire_written(TimePoint now, End&& end) noexcept;
-  /// While it is not: the same. `deadline_of(command)` says when each one ends.
+  /// While the connection is not up: calls `end(command)` for each request that is overdue.
+  /// `deadline_of(command)` says when each one ends.
   template <class DeadlineOf, class End>
   void expire_waiting(TimePoint now, DeadlineOf&& deadline_of, End&& end) noexcept;
   /// `expire_waiting` has nothing to do before this time.
@@ -145,7 +146,7 @@ class CommandPipeline {
   RingQueue<InFlightCommand> queue_;
   std::size_t written_ = 0;     ///< how many are in the stream
   std::size_t first_live_ = 0;  ///< the requests of all before it have ended
-  std::size_t indexed_ = 0;     ///< of how many of the oldest the releases are in `released_`
+  std::size_t indexed_ = 0;     ///< `released_` has the releases of so many of the oldest
   /// The holds that queued commands release. A server that has lost its scripts rejects all
   /// commands under way, and each one asks whether its hold is among these.
   std::unordered_set<HoldId, HashOfId> released_;

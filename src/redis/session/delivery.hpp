@@ -1,4 +1,4 @@
-// What a session hands out: results for sinks, redirections and slot maps for the router.
+// The results of a session: events for sinks, redirections and slot maps for the router.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a session has to deliver to sinks: outcomes of requests, and notifications.
+// The queue of a session's deliveries to sinks: outcomes of requests, and notifications.
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/session/delivery_queue.hpp"
 
@@ -20,7 +20,7 @@ void assign_if_possible(std::string& to, std::string_view from) noexcept {
   }
 }
 
-/// What a message on the channel of a process, or of a FAIR waiter, says (process_queue.lua and
+/// The content of a message on the channel of a process, or of a FAIR waiter (process_queue.lua and
 /// fair_queue.lua in lua/parts). A number 0: the first waiter shall try again.
 struct Grant {
   std::uint64_t number = 0, place = 0, token = 0;

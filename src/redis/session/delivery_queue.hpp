@@ -1,4 +1,4 @@
-// What a session has to deliver to sinks: outcomes of requests, and notifications.
+// The queue of a session's deliveries to sinks: outcomes of requests, and notifications.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -84,7 +84,7 @@ class Handshake {
   /// Whether releases are published with SPUBLISH.
   [[nodiscard]] bool sharded() const noexcept { return sharded_; }
 
-  /// Of the server; empty: there is no connection, or INFO does not say.
+  /// The server's run_id; empty: there is no connection, or INFO does not say.
   [[nodiscard]] const std::string& run_id() const noexcept { return current_.run_id; }
   /// Why the server is a bad choice, as a clause from its INFO; empty: it is fine.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
@@ -106,7 +106,7 @@ class Handshake {
   enum class Subscribe : std::uint8_t { unanswered, confirmed, rejected };
   struct Connection {
     std::int64_t client_id = 0;  ///< 0: none
-    std::string run_id;          ///< of the server; empty: INFO does not say
+    std::string run_id;          ///< the server's; empty: INFO does not say
   };
 
   void expect(Command command) noexcept { commands_[expected_++] = command; }

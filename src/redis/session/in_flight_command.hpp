@@ -45,7 +45,7 @@ struct InFlightCommand {
   std::uint8_t replies_after;   ///< replies of a note's command that follow its own
   std::uint8_t hops;            ///< how many nodes have redirected it
   std::uint8_t batch;           ///< how many checks, this and the next ones, are one call
-  std::uint16_t slot;           ///< of the key of a check, in a cluster; otherwise 0
+  std::uint16_t slot;           ///< check in a cluster: its key's slot; otherwise 0
   std::string error;            ///< channels: the server's error
   Channels changed;             ///< channels and internal_channel, once it was written
 

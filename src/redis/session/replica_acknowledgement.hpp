@@ -83,7 +83,7 @@ class ReplicaAcknowledgement {
 
  private:
   enum class Wait : std::uint8_t { idle, due, in_flight, in_flight_again };
-  /// What the server granted and its replicas have not confirmed.
+  /// A command that the server granted and its replicas have not confirmed.
   struct UnconfirmedGrant {
     DeliveryQueue::Completion grant;
     TimePoint deadline;
@@ -97,7 +97,7 @@ class ReplicaAcknowledgement {
   const int min_replicas_;
   const std::chrono::milliseconds timeout_;
   Wait wait_ = Wait::idle;
-  std::chrono::milliseconds length_{};  ///< of the last WAIT
+  std::chrono::milliseconds length_{};  ///< how long the last WAIT may last
   bool last_wait_failed_ = false;       ///< too few replicas confirmed within `length_`
   TimePoint full_wait_at_{};            ///< then: when a WAIT may last its whole time again
   std::vector<UnconfirmedGrant> grants_;

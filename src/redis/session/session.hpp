@@ -63,10 +63,10 @@ class Session {
     /// How long a command, or an attempt to connect with its handshake, may take.
     std::chrono::milliseconds timeout = std::chrono::seconds(2);
     CallSettings calls{};
-    std::uint64_t seed = 0;  ///< of the jitter between attempts to connect
+    std::uint64_t seed = 0;  ///< seeds the jitter between attempts to connect
     /// How many replicas must confirm a grant, a renewal, a downgrade and a release; 0: none.
     int min_replicas = 0;
-    RedisUri::Endpoint endpoint{};  ///< of this node; in a cluster only
+    RedisUri::Endpoint endpoint{};  ///< this node's; in a cluster only
   };
   enum class Stage : std::uint8_t { down, connecting, handshake, up };
   using TimePoint = Clock::time_point;

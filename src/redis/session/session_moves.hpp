@@ -1,4 +1,4 @@
-// What a session of a cluster hands to others: requests and channels.
+// The moves of requests and channels between the sessions of a cluster.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 /// When a channel that the server rejected is tried again.
 constexpr auto channel_pause = 100ms;
-/// The same if the user lacks the permission. A waiter polls no later than that.
+/// When a channel that the user may not use is tried again. A waiter polls no later than that.
 constexpr auto permission_pause = 5s;
 
 Outcome outcome_of(Outcome::Kind kind, std::string reason = {}) {

@@ -60,7 +60,7 @@ struct RedisUri {
     return server_name.empty() ? endpoint.host : server_name;
   }
 
-  /// What locks look like on these servers.
+  /// How locks are kept on these servers.
   [[nodiscard]] const Layout& layout() const noexcept {
     return locks == Locks::set ? set_layout(owners) : redisson_layout;
   }
@@ -75,7 +75,7 @@ struct RedisUri {
   Endpoint endpoint;                          ///< server
   std::vector<Endpoint> endpoints;            ///< sentinel, cluster: at least one
   std::string master;                         ///< sentinel: the name of the master
-  std::string path;                           ///< of the socket
+  std::string path;                           ///< redis+unix: the socket's path
   std::string user;                           ///< empty: the server's default user
   std::string password;
   int database = 0;

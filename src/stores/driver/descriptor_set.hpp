@@ -11,7 +11,7 @@
 namespace latchkey::inline v1::detail::stores {
 
 /// An epoll instance: readable if one of the descriptors in it is ready. Some client libraries use
-/// several descriptors and change them; whoever waits sees one that stays. Level-triggered. One
+/// several descriptors and change them; a waiting thread sees one that stays. Level-triggered. One
 /// thread at a time, except that any thread may poll `descriptor`, or `polled`.
 ///
 /// A thread that waits for one socket by way of epoll is woken later than one that polls the
@@ -45,8 +45,8 @@ class DescriptorSet {
   /// The events of one of them; 0: none.
   [[nodiscard]] short ready(int descriptor) const;
 
-  /// What poll(2) has returned for `polled`: until `forget_events`, and while nothing is changed,
-  /// `ready` for the only descriptor returns it without asking again.
+  /// Keeps the events that poll(2) has returned for `polled`: until `forget_events`, and while
+  /// nothing is changed, `ready` for the only descriptor returns them without a system call.
   void know_events(short events) noexcept;
   void forget_events() noexcept { known_.reset(); }
 

@@ -149,7 +149,7 @@ void DrivenBackend::attempt(Act&& act) {
   }
 }
 
-// Once until it is up again: of several servers one may refuse while another one is down.
+// Notifies once until the store is up again: one of several servers may refuse, another be down.
 void DrivenBackend::tell_refusal() {
   Outbox& outbox = client_->outbox();
   const Failure* const failure = client_->failure();

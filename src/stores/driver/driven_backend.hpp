@@ -58,7 +58,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
     FileDescriptor event_;
   };
 
-  /// What a thread in `drive` waits for.
+  /// The role of a thread in `drive`: it decides which events the thread waits for.
   enum class Role : std::uint8_t {
     leader,    ///< the client's descriptors
     follower,  ///< its own event, while another thread leads
@@ -86,7 +86,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   void poll(Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   /// A request is under way, or the store may report something without one.
   [[nodiscard]] bool expects_something() const LATCHKEY_REQUIRES(mutex_);
-  /// What is to be done must be done earlier than those who wait know.
+  /// Wakes the thread or event loop that waits, if there is something to do earlier than it knows.
   void wake_driver() LATCHKEY_REQUIRES(mutex_);
 
   void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex_.lock(); }
@@ -96,14 +96,14 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   const std::chrono::milliseconds timeout_;
   Clock& clock_;
   mutable Mutex mutex_;
-  const std::unique_ptr<StoreClient> client_;  ///< what it points to: guarded by mutex_
+  const std::unique_ptr<StoreClient> client_;  ///< the client itself is guarded by mutex_
   const Capabilities capabilities_;
   const std::string description_;
   Doorbell doorbell_;
   bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
   bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks
   bool refused_ LATCHKEY_GUARDED_BY(mutex_) = false;     ///< the sinks know that the store refuses
-  /// What is handed to sinks together. Empty while a thread does that.
+  /// The deliveries that are handed to sinks together. Empty while a thread does that.
   std::vector<Delivery> batch_ LATCHKEY_GUARDED_BY(mutex_);
   std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< threads in stand_by
   std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far

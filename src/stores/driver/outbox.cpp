@@ -1,4 +1,4 @@
-// What a store's client hands out, and to whom.
+// The outcomes and notifications of a store's client, and the sinks that receive them.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/driver/outbox.hpp"
 
@@ -20,7 +20,7 @@ void Delivery::hand_over() noexcept {
   sink->notified(notification);
 }
 
-// What was lost comes first: the news of the connection come after the outcomes.
+// Lost requests come first: the news of the connection come after the outcomes.
 std::size_t Outbox::take(std::span<Delivery> to) noexcept {
   std::size_t count = 0;
   for (; count < to.size() && !lost_.empty(); ++count) {

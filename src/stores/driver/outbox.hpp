@@ -1,4 +1,4 @@
-// What a store's client hands out: outcomes and notifications, in order.
+// The outcomes and notifications that a store's client hands out, in order.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

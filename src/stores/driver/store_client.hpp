@@ -16,9 +16,9 @@ namespace latchkey::inline v1::detail::stores {
 
 using Failure = ConnectionFailure;
 
-/// What a DrivenBackend drives: a client library that reads and writes without blocking. It turns
-/// requests into the store's commands and replies into deliveries. It never waits, and starts no
-/// thread. DrivenBackend calls it under a mutex, so one thread at a time.
+/// The client that a DrivenBackend drives: a library that reads and writes without blocking. It
+/// turns requests into the store's commands and replies into deliveries. It never waits, and starts
+/// no thread. DrivenBackend calls it under a mutex, so one thread at a time.
 ///
 /// | member     | called                                                  | may do I/O            |
 /// |------------|---------------------------------------------------------|-----------------------|
@@ -54,8 +54,8 @@ class StoreClient {
   /// Reads, writes, connects, and does what is due at `now`. Throws std::bad_alloc.
   virtual void advance(Clock::time_point now) = 0;
   /// Memory was missing in the middle of something: forgets every request, which DrivenBackend
-  /// completes as unknown, and drops the connection, so that no reply to them arrives. What this
-  /// process has at the store stays: its holds, its places in queues and its subscriptions. Needs
+  /// completes as unknown, and drops the connection, so that no reply to them arrives. The holds of
+  /// this process at the store stay, as do its places in queues and its subscriptions. Needs
   /// no memory. The next attempt to connect follows after a pause.
   virtual void start_over(Clock::time_point now) noexcept = 0;
   /// When `advance` has something to do without an event of a descriptor.

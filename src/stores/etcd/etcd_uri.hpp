@@ -16,7 +16,7 @@ namespace latchkey::inline v1::detail::etcd {
 struct EtcdUri {
   std::vector<UriEndpoint> endpoints;
   std::string user, password;
-  std::string prefix;  ///< of every key: empty, or with its '/' at the end
+  std::string prefix;  ///< every key begins with it: empty, or with '/' at the end
   std::chrono::seconds session{45};
   TlsFiles tls;
 

@@ -22,11 +22,11 @@ struct Session {
   };
 
   std::int64_t lease = 0;
-  std::string hex;  ///< of the lease: the last part of its keys
+  std::string hex;  ///< the lease in hexadecimal: the last part of its keys
   Stage stage = Stage::alive;
   std::size_t keys = 0;                 ///< that use it
   Clock::time_point assured_until{};    ///< etcd does not end it before
-  Clock::time_point keep_alive_sent{};  ///< of the one under way
+  Clock::time_point keep_alive_sent{};  ///< when the last keep-alive was sent
   bool keeping_alive = false;
 
   /// Whether a key is one of this session.
@@ -39,7 +39,7 @@ struct Session {
 /// drives.
 class Sessions {
  public:
-  /// What is known of a session: it is alive as long as wished, lost, or there was no answer.
+  /// The result of `assure`: the session is alive as long as wished, lost, or there was no answer.
   enum class Assurance : std::uint8_t { given, lost, unknown };
   using OnAssured = std::function<void(Assurance)>;
   /// Null: there is none, for the reason in the end of the call.
@@ -52,8 +52,8 @@ class Sessions {
 
   /// A session that is alive and suits, perhaps a new one. Immediately if there is one.
   void obtain(Suits suits, OnSession on_session);
-  /// That it is not ended before `until`; `asked`: an answer to what was sent before then does not
-  /// count. Immediately if that is known.
+  /// Keeps the session alive until `until`. Replies to keep-alives sent before `asked` are ignored.
+  /// Calls `on_assured` immediately if the result is known.
   void assure(Session& session, Clock::time_point until, Clock::time_point asked,
               OnAssured on_assured);
   /// etcd has said that it has no such lease.

@@ -1,4 +1,4 @@
-// What this process awaits in an etcd cluster, on one stream.
+// The watches of this process in an etcd cluster, on one stream.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

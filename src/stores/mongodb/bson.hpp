@@ -14,7 +14,7 @@
 
 namespace latchkey::inline v1::detail::mongodb {
 
-/// Milliseconds since 1970 by the server's clock: a BSON date. What is read from a reply is within
+/// Milliseconds since 1970 by the server's clock: a BSON date. A date read from a reply is within
 /// `latest` of 1970, and so is every lease, so sums and differences of them are times, too.
 struct Date {
   static constexpr std::int64_t latest = 8'640'000'000'000'000;  ///< JavaScript's last one

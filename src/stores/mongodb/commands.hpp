@@ -35,7 +35,7 @@ class Commands {
   [[nodiscard]] std::vector<Bson> find_all(const Bson& filter, std::int64_t most = 0);
   /// findAndModify, which is atomic at the server.
   Modified modify(const Bson& filter, const Bson& update);
-  /// The same; inserts a document if none matches.
+  /// Does what `modify` does; inserts a document if none matches.
   Modified modify_or_insert(const Bson& filter, const Bson& update);
   /// Whether a document was deleted.
   bool remove(const Bson& filter);

@@ -21,7 +21,7 @@ std::optional<std::int64_t> within(std::optional<std::int64_t> number, std::int6
 
 LockDocument::LockDocument(Bson document) : source(std::move(document)) {
   const bson_t& fields = source.get();
-  // What is read, or what stands for a field that is missing or cannot be read.
+  // Returns `value`, or `otherwise` for a field that is missing or cannot be read.
   const auto take = [&](const auto& value, const char* name, bool needed, auto otherwise) {
     if (!value && (needed || has(fields, name)) && wrong_field.empty()) wrong_field = name;
     return value.value_or(otherwise);

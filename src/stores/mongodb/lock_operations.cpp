@@ -192,7 +192,7 @@ void remove_ended_holds(Commands& commands) {
   for (const Bson& each : commands.find_all(granted_before, most)) {
     const LockDocument document(each);
     const auto key = key_of(each.get());
-    if (!key || document.held(now)) continue;  // what latchkey cannot read stays
+    if (!key || document.held(now)) continue;  // unreadable ones stay
     Request request;
     request.key = *key;
     LockOperation(commands, request).remove_ended(document);

@@ -52,7 +52,7 @@ class LockOperation {
   [[nodiscard]] Answer release_read();
 
  private:
-  /// The key's document; of the second one, if `request` holds the key. These throw Rejected if
+  /// Read the key's document; read_own: only if `request` holds the key. These throw Rejected if
   /// latchkey has not written a field so.
   [[nodiscard]] std::optional<LockDocument> read();
   [[nodiscard]] std::optional<LockDocument> read_own();

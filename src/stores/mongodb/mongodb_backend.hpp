@@ -15,7 +15,7 @@
 
 namespace latchkey::inline v1::detail::mongodb {
 
-/// What both layouts have in common: the clients, failures, fork.
+/// The parts that both layouts share: the clients, failures, fork.
 class MongoBackend : public SimpleBackend {
  public:
   MongoBackend(Settings settings, Clock& clock);

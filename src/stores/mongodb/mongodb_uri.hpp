@@ -17,13 +17,13 @@ enum class Layout : std::uint8_t {
   shedlock,  ///< {_id, lockUntil, lockedAt, lockedBy}
 };
 
-/// What a URI says.
+/// The contents of a URI.
 struct Settings {
   std::shared_ptr<const mongoc_uri_t> uri;  ///< without latchkey's own options
   std::string database, collection;
   Layout layout = Layout::latchkey;
   bool tls = false;
-  std::chrono::milliseconds timeout{};  ///< of one command
+  std::chrono::milliseconds timeout{};  ///< how long one command may take
   std::string description;              ///< scheme, hosts and database
 };
 

@@ -109,10 +109,10 @@ class Batch {
   stores::PollPacing polls_;
   std::deque<Entry> waiting_;
   std::vector<Entry> sent_;         ///< in the order of the text
-  std::size_t results_before_ = 0;  ///< of the text, before those of the first entry
+  std::size_t results_before_ = 0;  ///< results of the text before the first entry's
   std::size_t results_after_ = 0;
   std::size_t singles_ = 0;  ///< so many that wait go in transactions of their own
-  bool joint_ = false;       ///< what was sent is a joint statement
+  bool joint_ = false;       ///< a joint statement was sent
   bool joint_permitted_ = false;
   bool undo_ = false;  ///< the last transaction has failed, and may still be open
 };

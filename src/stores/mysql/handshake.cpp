@@ -1,4 +1,4 @@
-// What happens on a new connection before requests are sent.
+// The handshake on a new connection, before requests are sent.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/handshake.hpp"
 

@@ -1,4 +1,4 @@
-// What happens on a new connection before requests are sent.
+// The handshake on a new connection, before requests are sent.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +19,7 @@ namespace latchkey::inline v1::detail::mysql {
 /// A session at a server, to be ended before the next one begins.
 struct ServerSession {
   std::int64_t connection = 0;
-  std::string node;  ///< of Galera: the run of a server; else empty
+  std::string node;  ///< Galera: the run of a server; else empty
   bool is_mariadb = false;
 };
 
@@ -75,7 +75,7 @@ class Handshake {
   std::string mark_;
   Step step_ = Step::settings;
   bool created_ = false;
-  std::size_t statement_ = 0;  ///< of the DDL
+  std::size_t statement_ = 0;  ///< create: which statement of the DDL
   std::int64_t old_ = 0;       ///< the connection to be ended
   bool in_cluster_ = false;    ///< GET_LOCK is refused
   std::optional<ServerSession> before_;

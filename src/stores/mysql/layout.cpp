@@ -1,4 +1,4 @@
-// What the layouts of locks in a database have in common.
+// The parts that all layouts of locks in a database share.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/layout.hpp"
 

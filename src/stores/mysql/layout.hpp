@@ -39,7 +39,7 @@ class Layout {
   [[nodiscard]] virtual std::string check() const = 0;
   /// Why their results say that they cannot, as a clause; empty: they can.
   [[nodiscard]] virtual std::string verdict(const std::deque<Rows>& results) = 0;
-  /// What an error of `check` means, as a clause; empty: nothing special.
+  /// The meaning of an error of `check` or of a request, as a clause; empty: nothing special.
   [[nodiscard]] virtual std::string meaning(const SqlError& error) const = 0;
 
   /// Why a request cannot be executed, as a clause; empty: it can.
@@ -63,7 +63,7 @@ class Layout {
                                     const std::vector<std::string>& /*row*/) const {
     return false;
   }
-  /// What the rows of a request's text look like. Only then does `outcome` understand them.
+  /// The shape of the rows of a request's text. `outcome` understands rows of this shape only.
   struct Shape {
     std::size_t columns;
     bool is_one_row;

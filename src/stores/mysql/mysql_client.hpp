@@ -61,7 +61,7 @@ class MysqlClient final : public stores::StoreClient {
   bool send_batch(TimePoint now);
   void run(std::string text, TimePoint now);
   void lose(ConnectionFailure failure, TimePoint now);
-  /// Of a connection that has gone.
+  /// Forgets the requests of a connection that has gone.
   void forget_requests() noexcept;
   [[nodiscard]] std::string overdue() const;
   /// Until when a request waits for a connection.
@@ -76,13 +76,13 @@ class MysqlClient final : public stores::StoreClient {
   Batch batch_;
   ReconnectPolicy policy_;
   Stage stage_ = Stage::down;
-  /// connecting, handshake, pausing: of the whole attempt; up: of the reply.
+  /// When the whole attempt (connecting, handshake, pausing) or the reply (up) is overdue.
   TimePoint deadline_ = Clock::never();
   TimePoint ask_again_at_{};  ///< pausing
   std::optional<ServerSession> session_;
   TimePoint sent_{};  ///< the last batch
   stores::BatchPacing pacing_;
-  bool sweeping_ = false;  ///< what runs is a sweep
+  bool sweeping_ = false;  ///< a sweep runs
   std::string swept_to_;
   TimePoint next_sweep_{};
 };

@@ -18,7 +18,7 @@ namespace latchkey::inline v1::detail::mysql {
 /// The rows of one statement; NULL is empty.
 using Rows = std::vector<std::vector<std::string>>;
 
-/// What a statement has done, without its rows.
+/// The result of a statement. MysqlConnection::results has its rows.
 struct StatementResult {
   const Rows* rows = nullptr;  ///< null: it returned none
   std::uint64_t changed = 0;   ///< rows
@@ -50,7 +50,7 @@ class MysqlConnection {
  public:
   enum class State { closed, connecting, running, idle, broken };
 
-  /// Of all rows of one query. Each row and each result counts for `bytes_beside` more.
+  /// The most bytes of all rows of one query. Each cell and each result counts `bytes_beside` more.
   static constexpr std::size_t longest_reply = std::size_t{64} << 20, bytes_beside = 64;
 
   explicit MysqlConnection(stores::DescriptorSet& descriptors) : descriptors_(descriptors) {}
@@ -59,9 +59,9 @@ class MysqlConnection {
   ~MysqlConnection();
 
   [[nodiscard]] State state() const noexcept { return state_; }
-  /// Of each statement that returned rows, in order. Statements after an error have not run.
+  /// The rows of each statement with a result set, in order. Statements after an error did not run.
   [[nodiscard]] const std::deque<Rows>& results() const noexcept { return results_; }
-  /// Of each statement, in order; a CALL counts as two: its rows, and its end.
+  /// The result of each statement, in order; a CALL counts as two: its rows, and its end.
   [[nodiscard]] const std::vector<StatementResult>& statements() const noexcept {
     return statements_;
   }
@@ -91,7 +91,7 @@ class MysqlConnection {
   void go_on(int events);
   int start(Step step);
   int resume(int events);
-  /// What follows the step; Step::connect: nothing.
+  /// Ends the step and returns the one that follows; Step::connect: none does.
   [[nodiscard]] Step after_step();
   [[nodiscard]] Step stop(SqlError error);
   [[nodiscard]] Step begin_rows();
@@ -107,7 +107,7 @@ class MysqlConnection {
   State state_ = State::closed;
   Step step_ = Step::connect;
   int descriptor_ = -1;  ///< in `descriptors_`
-  // What the library writes to while a step is under way.
+  // The variables that the library writes to while a step is under way.
   MYSQL* connected_ = nullptr;
   MYSQL_ROW row_ = nullptr;
   int code_ = 0;

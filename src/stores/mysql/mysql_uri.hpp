@@ -17,7 +17,7 @@ struct MysqlUri {
   UriEndpoint host;
   std::string user;  ///< empty: the name of the process's effective user
   std::string password, database;
-  std::string socket;  ///< of Unix; empty: TCP
+  std::string socket;  ///< the path of a Unix socket; empty: TCP
   std::string ssl_ca, ssl_cert, ssl_key;
   Schema schema = Schema::latchkey;
   std::string table = "shedlock";

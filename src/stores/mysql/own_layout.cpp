@@ -95,7 +95,7 @@ void append_alone(std::string& sql) {
   sql += now;
 }
 
-/// What all names that match a glob begin with.
+/// Returns the text that all names that match a glob begin with.
 std::string_view prefix_of(std::string_view glob) noexcept {
   return glob.substr(0, glob.find_first_of("*?[\\"));
 }

@@ -12,9 +12,9 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-/// What `what` of latchkey_inspect means.
+/// Values of the column `what` of latchkey_inspect.
 constexpr std::int64_t hold_row = 6, semaphore_row = 7;
-/// Of the permits of a semaphore.
+/// How many holders of a semaphore an inspection reports at most.
 constexpr std::size_t most_holders = 1'000;
 
 std::string_view permits_procedure(Verb verb) noexcept {

@@ -25,7 +25,7 @@ bool append_permits(std::string& sql, const Request& request);
 /// Whether a row of latchkey_inspect is about a semaphore or one of its holds.
 [[nodiscard]] bool is_of_semaphore(std::int64_t what) noexcept;
 void read_permits(LockInfo& info, std::int64_t what, const std::vector<std::string>& row);
-/// Of an inspection whose rows were read.
+/// The outcome of an inspection whose rows were read.
 [[nodiscard]] Outcome inspected(const Request& request);
 
 /// Whether the procedure that does not exist is one of these.

@@ -52,7 +52,7 @@ std::string SessionSettings::text() const {
 
 std::string SessionSettings::verdict(const Rows& rows) const {
   struct Setting {
-    std::vector<std::string_view> names;  ///< of which a server has one, or several
+    std::vector<std::string_view> names;  ///< a server has one of them, or several
     std::string_view value;
     bool is_optional = false;
   };

@@ -9,12 +9,12 @@
 
 namespace latchkey::inline v1::detail::mysql {
 
-/// What a server's configuration, a user's limits or `init_connect` may have set otherwise: each is
-/// set at the start of a session, and read back, because a proxy may answer for the server.
+/// The settings that a server's configuration, a user's limits or `init_connect` may have changed:
+/// each is set at the start of a session, and read back, because a proxy may answer for the server.
 /// docs/stores/mysql.md has the list, with the reasons.
 class SessionSettings {
  public:
-  /// `timeout`: of a command of the client.
+  /// `timeout`: how long a command of the client may take.
   explicit SessionSettings(std::chrono::milliseconds timeout);
 
   /// Several statements, of which the last one returns rows.

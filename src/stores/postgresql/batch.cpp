@@ -81,7 +81,7 @@ bool Batch::take(const QueuedRequest& queued, std::size_t& bytes, stores::Outbox
 
 // A renewal goes before requests of other holds, also of its key.
 void Batch::choose_renewals(RequestQueue& queue, stores::Outbox& outbox) {
-  std::size_t bytes = 0, place = 0;  // of the request that is looked at, in the queue
+  std::size_t bytes = 0, place = 0;  // `place`: the index of `at` in the queue
   for (auto at = queue.begin(); at != queue.end() && entries_.size() < most_requests;) {
     const QueuedRequest queued = *at;
     const bool follows =

@@ -33,9 +33,9 @@ using RequestQueue = std::deque<QueuedRequest>;
 /// sent. An outcome counts once the server has committed.
 ///
 /// A batch is durable, or it is not. A grant, or a longer lease, counts once it is on the disk.
-/// What frees something does not wait for the disk: if a crash of the server undoes it, the lock is
-/// held until its lease ends, which breaks no promise. The server writes to its disk in order, so
-/// what is granted after a release is on the disk only together with it. The two kinds of batches
+/// A request that frees something does not wait for the disk: if a crash of the server undoes it,
+/// the lock is held until its lease ends, which breaks no promise. The server writes to its disk in
+/// order, so a grant after a release is on the disk only together with it. The two kinds of batches
 /// take turns while requests of both wait.
 ///
 /// An acquire waits for the mutex of its name, which somebody may keep, and if it fails, its batch
@@ -76,7 +76,7 @@ class Batch {
   struct Entry {
     QueuedRequest queued;
     Call call;
-    std::size_t order = 0;  ///< of submission
+    std::size_t order = 0;  ///< the rank by submission
     enum class State { sent, succeeded, failed, not_run } state = State::sent;
     Outcome outcome{};
   };

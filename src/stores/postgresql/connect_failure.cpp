@@ -25,7 +25,7 @@ constexpr std::array<Known, 8> known_states = {{
     {"57P01", false, "the server is shutting down"},
 }};
 
-/// What libpq says itself, and what only a change of a configuration cures.
+/// Words of libpq's own messages about failures that only a change of a configuration cures.
 constexpr std::array<std::string_view, 5> permanent_words = {"no password supplied",
                                                              "does not support SSL", "certificate",
                                                              "authentication method", "SSL error"};

@@ -8,7 +8,7 @@
 
 namespace latchkey::inline v1::detail::postgresql {
 
-/// `message`: of libpq with PQERRORS_SQLSTATE, so that the server's words, which contain the user,
+/// `message`: libpq's with PQERRORS_SQLSTATE, so that the server's words, which contain the user,
 /// are not in it.
 [[nodiscard]] ConnectionFailure connect_failure(std::string_view message);
 

@@ -1,4 +1,4 @@
-// What the schemas share.
+// The parts that all schemas share.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/postgresql/layout.hpp"
 

@@ -21,7 +21,7 @@ namespace latchkey::inline v1::detail::postgresql {
 struct Statement {
   const char* name;
   std::string sql;
-  std::string sql_if_old{};  ///< what is prepared if the tables are old; empty: the same
+  std::string sql_if_old{};  ///< replaces `sql` if the tables are old; empty: nothing does
 };
 
 /// A column by which a statement keeps the commit of its transaction from waiting for the disk.

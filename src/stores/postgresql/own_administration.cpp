@@ -39,7 +39,7 @@ std::size_t append_set(std::string& expression, std::string_view glob, std::size
   return at;
 }
 
-/// Of the permits of a semaphore.
+/// How many holders of a semaphore an inspection reports at most.
 constexpr std::size_t most_holders = 1'000;
 /// Sums and differences of such numbers are numbers.
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;

@@ -1,4 +1,4 @@
-// What inspect and list return from latchkey's own tables.
+// The results of inspect and list from latchkey's own tables.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

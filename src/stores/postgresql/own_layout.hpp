@@ -8,7 +8,7 @@ namespace latchkey::inline v1::detail::postgresql {
 
 class OwnLayout final : public Layout {
  public:
-  /// What latchkey.version() returns.
+  /// The result of latchkey.version().
   static constexpr int version = 1;
 
   [[nodiscard]] Capabilities capabilities() const noexcept override;

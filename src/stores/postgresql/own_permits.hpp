@@ -11,8 +11,8 @@ namespace latchkey::inline v1::detail::postgresql {
 /// The owner of the row that makes a key a semaphore.
 inline constexpr std::string_view semaphore_owner = "*";
 
-/// Whether the call of the request differs from that of a lock. Of the requests about a hold of
-/// permits most are those about any hold.
+/// Whether the call of the request differs from that of a lock. Most requests about a hold of
+/// permits are those about any hold.
 [[nodiscard]] bool calls_permits(const Request& request) noexcept;
 
 /// The call of a request for which `calls_permits` holds.

@@ -24,7 +24,8 @@ std::string new_channel() {
   return text.data();
 }
 
-/// What asks for something that does not exist yet does not wait long for a server that is down.
+/// Whether a request asks for something that does not exist yet: it gives up soon if the server is
+/// down.
 bool fails_fast(Verb verb) noexcept {
   switch (verb) {
     case Verb::acquire:

@@ -192,7 +192,8 @@ bool Session::flush() {
   return true;
 }
 
-// What arrives between the two calls is counted with the next ones.
+// Counts before libpq reads: bytes that arrive in between may be missed, and bytes that libpq
+// leaves in the socket are counted once more by the next call.
 bool Session::read() {
   int arrived = 0;
   ::ioctl(::PQsocket(connection_.get()), FIONREAD, &arrived);

@@ -55,7 +55,7 @@ class Session {
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_up() const noexcept { return state_ == State::up; }
   [[nodiscard]] PGconn* connection() const noexcept { return connection_.get(); }
-  /// What people should know of the database; empty: nothing.
+  /// A warning about the database, for people; empty: there is none.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
 
   void start(Clock::time_point now);
@@ -115,11 +115,11 @@ class Session {
   std::unique_ptr<stores::HostLookup> lookup_;
   ResultHandle collected_;
   std::size_t unfinished_bytes_ = 0;             ///< that have arrived since `result_ended`
-  Clock::time_point ends_at_ = Clock::never();   ///< of the attempt
+  Clock::time_point ends_at_ = Clock::never();   ///< when the attempt is overdue
   Clock::time_point again_at_ = Clock::never();  ///< ending_old: the next look
   bool created_ = false;                         ///< in this attempt
-  bool is_old_ = false;                          ///< what the layout's check has found
-  std::string warning_;                          ///< the same
+  bool is_old_ = false;                          ///< the layout's check has found old tables
+  std::string warning_;                          ///< from the layout's check
   Identity mine_, old_;
 };
 

@@ -1,4 +1,4 @@
-// What a new connection says to the server before the first request.
+// The queries of a new connection before the first request.
 // SPDX-License-Identifier: BSL-1.0
 #include <string_view>
 #include <utility>

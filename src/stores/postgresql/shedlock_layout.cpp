@@ -42,8 +42,8 @@ std::size_t characters(std::string_view text) noexcept {
 }  // namespace
 
 ShedlockLayout::ShedlockLayout(const std::string& table) : table_(table) {
-  // What one statement reads beside what it changes is the state before: the holder is for
-  // messages.
+  // A statement reads the state before its own changes: the holder that it returns is for messages
+  // only.
   statements_ = {
       {"acquire",
        filled("WITH taken AS (INSERT INTO @ AS l (name, lock_until, locked_at, locked_by) VALUES "

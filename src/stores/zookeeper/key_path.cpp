@@ -55,7 +55,7 @@ std::optional<unsigned> hex_value(char digit) noexcept {
 std::string path_of_key(std::string_view key) {
   std::string path;
   bool starts_name = true;
-  std::size_t entry_end = 0;  // of a name that would be an entry of the queue of the lock above it
+  std::size_t entry_end = 0;  // the end of a name that would be a queue entry of the lock above it
   for (std::size_t at = 0; at < key.size();) {
     if (starts_name && key[at] != '/') {
       starts_name = false;

@@ -18,7 +18,7 @@
 
 namespace latchkey::inline v1::detail::zookeeper {
 
-/// What a Link tells.
+/// The events that a Link reports.
 class LinkEvents {
  public:
   /// Operations under way are not answered. `why`: a clause.
@@ -106,7 +106,7 @@ class Link {
   FileDescriptor own_;       ///< in `descriptors_`
   unsigned seen_ended_ = 0;  ///< Session::ended
   unsigned failed_ = 0;      ///< servers that were tried in vain since it was up
-  TimePoint now_{};          ///< of the last call
+  TimePoint now_{};          ///< when `advance` or `rest` was called last
   TimePoint stage_since_{};  ///< connecting: when the attempt began
   TimePoint lost_at_{};      ///< when this session was connected last
   TimePoint library_due_ = Clock::never();

@@ -30,7 +30,7 @@ namespace latchkey::inline v1::detail::zookeeper {
 [[nodiscard]] std::string subscriber_name(const TicketOwner& process);
 [[nodiscard]] bool is_subscriber(std::string_view name) noexcept;
 
-/// What a node contains: the id of the hold, and its note behind a space.
+/// Returns the contents of a node: the id of the hold, and after a space its note, if there is one.
 [[nodiscard]] std::string node_data(const HoldId& id, std::string_view note);
 
 }  // namespace latchkey::inline v1::detail::zookeeper

@@ -29,7 +29,8 @@ class Nodes {
   /// makes them, which the server deletes when they are empty.
   void make(const std::string& lock, const std::string& name, std::string data, Session::Mode mode,
             Handler handler);
-  /// The same, then reads the nodes of the lock. `listed` is called only if the node was made.
+  /// Makes an ordered node as `make` does, then reads the nodes of the lock. `listed` is called
+  /// only if the node was made.
   void make_and_list(const std::string& lock, const std::string& name, std::string data,
                      Handler made, Handler listed);
 

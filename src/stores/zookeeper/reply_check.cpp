@@ -13,7 +13,7 @@ constexpr std::int32_t watcher_event = -1, ping = -2, authentication = -4, set_w
 /// Reads a message from its front. False once something is missing.
 class Cursor {
  public:
-  /// `length`: of the message, of which `bytes` is the front.
+  /// `bytes`: the front of the message, or all of it. `length`: that of the whole message.
   Cursor(std::string_view bytes, std::size_t length) : bytes_(bytes), left_(length) {}
 
   [[nodiscard]] bool good() const noexcept { return good_; }

@@ -8,7 +8,7 @@
 
 namespace latchkey::inline v1::detail::zookeeper {
 
-/// What the reply to an operation contains behind its header, if the operation has succeeded.
+/// The contents of the reply to an operation that has succeeded, after the reply's header.
 enum class ReplyShape : std::uint8_t {
   nothing,
   text,      ///< sync

@@ -84,7 +84,7 @@ Session::Next Session::next_message() {
   long_message_.reset();
   std::array<char, length_size + longest_whole_message> bytes;
   const ssize_t got = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
-  // What arrives after this look, the library may not read before the next one.
+  // Bytes that arrive after this peek are unchecked: the library may not read them before the next.
   if (got < 0 && errno == EAGAIN) return Next::incomplete;
   if (got <= 0) return Next::readable;  // the library reports the end
   const std::string_view input(bytes.data(), static_cast<std::size_t>(got));

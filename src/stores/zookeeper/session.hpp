@@ -56,7 +56,8 @@ class Session {
   /// Reads and writes. `events`: those of poll(2). Calls handlers. Throws std::bad_alloc if a reply
   /// could not be handled; the connection ends then.
   void process(short events);
-  /// What to wait for: connects, pings. `wait`: at most until then. Returns the events.
+  /// Returns the events of poll(2) to wait for, and sets `wait` to how long at most: the library
+  /// then connects or pings.
   short interest(std::chrono::microseconds& wait);
   /// How many connections, and attempts to connect, have ended.
   [[nodiscard]] unsigned ended() const noexcept { return ended_; }
@@ -103,7 +104,7 @@ class Session {
   void reach_leader(const std::string& path, Reach reach);
 
  private:
-  /// What the library reads and writes until it reports operations in one step.
+  /// Arguments and results of operations in one step. The library uses them until it reports them.
   struct Transaction {
     std::string path, by, data;
     std::vector<char> made;
@@ -146,7 +147,7 @@ class Session {
   Reach reached_ = Reach::none;    ///< by the operations since the last `send_out`
   bool is_malformed_ = false;      ///< the connection ends because of a message
   std::size_t awaited_bytes_ = 1;  ///< the descriptor is ready once it has as many
-  std::size_t peeked_bytes_ = 0;   ///< of the message that was incomplete last
+  std::size_t peeked_bytes_ = 0;   ///< how much of an incomplete message was seen last
   unsigned long completed_ = 0;    ///< operations
   /// `completed_` while the library reads a long message in parts.
   std::optional<unsigned long> long_message_{};

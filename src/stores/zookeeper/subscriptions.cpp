@@ -63,7 +63,7 @@ void Subscriptions::on_read(const std::string& key, Reply&& reply) {
   watch(key, at->second.watched);
 }
 
-// What changed since the nodes were read is noticed here.
+// Sets the watch. The reply also shows changes since the nodes were read.
 void Subscriptions::watch(const std::string& key, const std::string& name) {
   const std::string lock = nodes_.path_of(key);
   if (!name.empty()) {

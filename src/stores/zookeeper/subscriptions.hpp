@@ -48,7 +48,7 @@ class Subscriptions {
   Nodes& nodes_;
   Calls& calls_;
   stores::Outbox& outbox_;
-  const std::string name_;  ///< of this connection's nodes
+  const std::string name_;  ///< the name of this connection's node below each lock
   std::unordered_map<std::string, Subscribed> keys_;
 };
 

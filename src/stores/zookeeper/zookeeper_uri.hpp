@@ -16,8 +16,8 @@ struct ZooKeeperUri {
   std::string user, password;
   std::string folder;                   ///< empty, or such as "/locks"
   std::chrono::milliseconds session{};  ///< the least that the server has to offer
-  /// What the server is asked for. Its leader hears of a client's signs of life late, so a session
-  /// that nobody has chosen is longer than the longest lease.
+  /// The session that the client requests. The leader hears of a client's signs of life late, so a
+  /// session that nobody has chosen is longer than the longest lease.
   std::chrono::milliseconds requested_session{};
   bool open = true;  ///< everybody may use the nodes
 

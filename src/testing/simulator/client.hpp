@@ -30,7 +30,7 @@ class Client final : private ProcessHost {
   /// Stops the process for a random time, as SIGSTOP does.
   void freeze();
   void freeze_for(Clock::duration length);
-  /// Ends the process; another one takes its place. What it held stays at the store.
+  /// Ends the process; another one takes its place. Its holds stay at the store.
   void crash();
   /// A frozen process receives its events at this time.
   [[nodiscard]] Clock::duration frozen_until() const noexcept { return frozen_until_; }

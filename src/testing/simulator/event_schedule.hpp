@@ -35,7 +35,7 @@ struct ScheduledEvent {
   std::uint64_t order;  ///< EventQueue
   Due due;
   std::uint32_t client;
-  std::uint32_t index;  ///< of a packet, a key or a caller
+  std::uint32_t index;  ///< which packet, push, key, caller or fault
   std::uint64_t epoch;  ///< the receiver ignores the event if its epoch has moved on
 };
 

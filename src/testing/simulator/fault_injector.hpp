@@ -52,7 +52,7 @@ class FaultInjector {
   LossJudge& losses_;
   std::deque<Client>& clients_;
   std::vector<testing::ScheduledFault> scheduled_;
-  Clock::duration end_{-1};  // of the last of them
+  Clock::duration end_{-1};  // when the last of them ends
   Clock::duration set_back_{};
 };
 

@@ -124,7 +124,7 @@ class Process final : private detail::ImmediateBackend {
   std::vector<std::unique_ptr<Coordinator>> coordinators_;
   std::vector<std::unique_ptr<Coordinator>> spares_;  // for the next key
   std::vector<Request*> open_;
-  std::vector<std::unique_ptr<Call>> last_calls_;  // of callers that are no more
+  std::vector<std::unique_ptr<Call>> last_calls_;  // on behalf of callers that are no more
 };
 
 }  // namespace latchkey::inline v1::sim

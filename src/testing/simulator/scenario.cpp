@@ -136,8 +136,8 @@ void Scenario::favour_hand_offs(Random& random) {
   settings.cohort = milliseconds(100);
 }
 
-// What is promised on a good network only is not expected: there are faults. A store that answers
-// at once has no connections that could break.
+// Promises that hold on a good network only are not expected: there are faults. A store that
+// answers at once has no connections that could break.
 void Scenario::draw_no_faults() {
   clear_faults();
   hurried = hurried || contended;

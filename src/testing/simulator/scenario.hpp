@@ -1,4 +1,4 @@
-// What one seed simulates: the processes, their network and the faults.
+// The scenario of one seed: the processes, their network and the faults.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -26,8 +26,8 @@ struct Scenario {
   std::vector<Family> keys;
   detail::CoordinatorSettings settings;
   bool fault_free = true;
-  std::int64_t drift = 0;      ///< of the clients' clocks, at most so many millionths
-  Clock::duration slowest{};   ///< of the undisturbed messages
+  std::int64_t drift = 0;      ///< the clients' clocks drift by at most so many millionths
+  Clock::duration slowest{};   ///< the longest delay of undisturbed messages
   bool immediate = false;      ///< the store answers each request as it is made
   bool shares_owners = false;  ///< two callers of a client are one owner
   bool multi_key = false;      ///< some callers take several keys at once
@@ -37,9 +37,9 @@ struct Scenario {
   bool hurried = false;       ///< no caller rests for longer than a message takes
   std::uint32_t foreign = 0;  ///< the last clients: like Redisson, they have no process queue
 
-  unsigned loss_percent = 0;       ///< of requests, and of replies
-  unsigned duplicate_percent = 0;  ///< of requests
-  unsigned delay_percent = 0;      ///< of messages; an ordered connection stalls
+  unsigned loss_percent = 0;       ///< lost requests, replies and pushes
+  unsigned duplicate_percent = 0;  ///< requests that arrive twice
+  unsigned delay_percent = 0;      ///< late messages; an ordered connection stalls
   unsigned cut_rate = 0;           ///< a client's connection breaks
   unsigned freeze_rate = 0;        ///< a process stops for a while
   unsigned crash_rate = 0;         ///< another process takes the place of one

@@ -1,4 +1,4 @@
-// What every part of a simulation shares: time, chance, keys, the schedule, the trace, the verdict.
+// The state of a simulation that all parts share: time, chance, keys, schedule, trace, verdict.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What administrators ask of the locks in an etcd cluster.
+// The requests of administrators about the locks in an etcd cluster.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -18,7 +18,7 @@
 
 namespace latchkey::inline v1::detail::etcd {
 
-/// What the queues of all locks share.
+/// The context that the queues of all locks share.
 struct RecipeContext {
   EtcdLink& link;
   Sessions& sessions;
@@ -41,11 +41,11 @@ class LockQueue {
   ~LockQueue();
 
   void submit(Request& request, Sink& sink);
-  /// A place has reached its end; of nobody: what has failed is to be tried again.
+  /// The place of `id` has reached its end. With the id of nobody: tries again what has failed.
   void on_expired(const HoldId& id);
   void on_session_lost(const Session& session);
   void on_link(bool up);
-  /// Memory was missing: every request is forgotten, and no call is under way. What etcd has stays.
+  /// Memory was missing: every request is forgotten, and no call is under way. Keys at etcd stay.
   void start_over(Clock::time_point now) noexcept;
   /// Those that could not be set for want of memory.
   void restore_timers();

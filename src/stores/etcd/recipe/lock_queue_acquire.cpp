@@ -89,7 +89,7 @@ void LockQueue::enter(Place& place) {
            });
 }
 
-// The key may be the own one: of an acquire whose reply was lost.
+// The first key may be this place's own, made by an acquire whose reply was lost.
 void LockQueue::on_tried(Place& place, TransactionReply&& reply) {
   const KeyValue* const first = front_of(reply, 0);
   if (reply.succeeded || (first != nullptr && first->key == place.key)) {
@@ -121,7 +121,7 @@ void LockQueue::on_entered(Place& place, TransactionReply&& reply) {
   wait(place, &reply.ranges[1].found.back(), reply.revision, first);
 }
 
-// A repeated acquire: of a holder, or of a place in the queue.
+// Handles the repeated acquire of a holder, or of a place in the queue.
 void LockQueue::check_again(Place& place) {
   const Request& request = *current_.request;
   place.lease = request.lease;

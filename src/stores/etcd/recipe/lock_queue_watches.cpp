@@ -32,8 +32,8 @@ void LockQueue::stop_watching(Place& place) noexcept {
   if (place.watch != 0) context_.watches.cancel(std::exchange(place.watch, 0));
 }
 
-// etcd ends a watch that begins with a revision that it has compacted away. Whoever waits looks at
-// the queue then, and the next watch begins when it is made.
+// etcd ends a watch that begins with a revision that it has compacted away. The waiters are then
+// notified, and the next watch begins when it is made.
 void LockQueue::watch_releases(std::int64_t begin, bool completes) {
   stop_watching_releases();
   watches_releases_ = false;

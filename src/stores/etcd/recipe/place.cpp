@@ -1,4 +1,4 @@
-// What etcd's answers mean for a request.
+// How etcd's answers become the outcomes of requests.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/recipe/place.hpp"
 

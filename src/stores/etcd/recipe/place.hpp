@@ -26,8 +26,8 @@ struct Expiry {
 };
 using ExpiryTimers = std::multimap<Clock::time_point, Expiry>;
 
-/// One key `<name>/<lease>`: the place of one id in the queue of the lock, or its hold. Whoever has
-/// the lowest create revision holds the lock.
+/// One key `<name>/<lease>`: the place of one id in the queue of the lock, or its hold. The key
+/// with the lowest create revision holds the lock.
 ///
 /// | stage     | the key                                            | next              |
 /// |-----------|----------------------------------------------------|-------------------|
@@ -65,7 +65,7 @@ struct Place {
   }
 };
 
-/// What a busy acquire says about the holder.
+/// The holder, as a busy acquire reports it.
 struct HolderName {
   std::string text;
   bool foreign = false;  ///< not a hold of latchkey

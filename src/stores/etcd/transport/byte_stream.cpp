@@ -144,8 +144,8 @@ void ByteStream::advance(std::string& received) {
   if (state_ == State::open || state_ == State::shaking_hands) receive(received);
 }
 
-// A read that does not fill the buffer has emptied the socket. What is left of more than a MiB is
-// read next time: the socket stays readable.
+// A read that does not fill the buffer has emptied the socket. Bytes after the first MiB are read
+// next time: the socket stays readable.
 void ByteStream::receive(std::string& received) {
   constexpr int most_reads = 64;
   std::array<char, 16'384> part;  // NOLINT(*-member-init): recv fills it

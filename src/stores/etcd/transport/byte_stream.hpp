@@ -40,7 +40,7 @@ class ByteStream {
   void connect(const UriEndpoint& endpoint);
   /// Connects, sends what is left, and appends what has arrived.
   void advance(std::string& received);
-  /// While it is open. What the network does not take now is sent by `advance`.
+  /// Sends, while it is open. `advance` sends the bytes that the network does not take now.
   void send(std::string_view bytes);
   void close() noexcept;
   /// In a forked child: sends nothing, and leaves the parent's descriptor set alone.

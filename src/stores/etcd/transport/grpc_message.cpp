@@ -8,7 +8,7 @@
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
-/// What stands before each message: whether it is compressed, and its length.
+/// The size of the prefix of each message: whether it is compressed, and its length.
 constexpr std::size_t prefix_size = 5;
 
 }  // namespace

@@ -119,7 +119,7 @@ void GrpcTransport::advance() {
     http2_->answer_pings();
   }
   flush();
-  deliver();  // what a server that is leaving does not get
+  deliver();  // ends the calls that a leaving server did not take
   if (is_leaving() && oldest_call() == Clock::never()) break_off(http2_->leaving(), false);
 }
 

@@ -62,12 +62,13 @@ class GrpcTransport final : private Http2Events {
   void disconnect(const std::string& why);
   /// Closes the connection. No callback is called.
   void drop() noexcept;
-  /// The same in a forked child: nothing is sent, and the set of descriptors is the parent's.
+  /// Drops the connection in a forked child: sends nothing, and leaves the parent's descriptor set
+  /// alone. No callback is called.
   void abandon() noexcept;
 
  private:
   struct Call {
-    OnMessage on_message;  ///< of a stream
+    OnMessage on_message;  ///< null: the call is no stream
     OnEnd on_end;
     Clock::time_point started;
     bool sent = false;

@@ -22,7 +22,7 @@ std::string_view text_of(const std::uint8_t* bytes, std::size_t size) noexcept {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-/// Of a GOAWAY.
+/// Why the server leaves, by the error of its GOAWAY: a clause.
 std::string reason_of(std::uint32_t error) {
   if (error == NGHTTP2_NO_ERROR) return "the server is shutting down";
   return std::string("the server ends the connection: ") + ::nghttp2_http2_strerror(error);

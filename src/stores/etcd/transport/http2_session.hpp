@@ -17,8 +17,8 @@ namespace latchkey::inline v1::detail::etcd {
 
 using StreamId = std::int32_t;
 
-/// What a Http2Session reports of its streams, inside its members. They may not call the
-/// session.
+/// The events of a Http2Session's streams, reported inside the session's members. Handlers may not
+/// call the session.
 class Http2Events {
  public:
   virtual void on_header(StreamId stream, std::string_view name, std::string_view value) = 0;
@@ -90,7 +90,7 @@ class Http2Session {
 
   Http2Events& events_;
   nghttp2_session* session_ = nullptr;
-  std::unordered_map<StreamId, std::unique_ptr<Body>> bodies_;  ///< of the open streams
+  std::unordered_map<StreamId, std::unique_ptr<Body>> bodies_;  ///< for each open stream
   std::vector<Ping> pings_;
   std::string output_, failure_, leaving_;
   bool greeted_ = false;

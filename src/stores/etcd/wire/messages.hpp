@@ -96,7 +96,7 @@ struct WatchReply {
 [[nodiscard]] RangeReply decode_range(std::string_view message);
 /// How many keys a DeleteRangeResponse says were deleted.
 [[nodiscard]] std::int64_t decode_deleted(std::string_view message);
-/// Of a PutResponse: its revision.
+/// Decodes a TxnResponse, or a PutResponse, which has a revision only.
 [[nodiscard]] TransactionReply decode_transaction(std::string_view message);
 [[nodiscard]] LeaseReply decode_lease(std::string_view message);
 [[nodiscard]] StatusReply decode_status(std::string_view message);

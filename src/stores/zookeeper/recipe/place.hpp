@@ -61,22 +61,22 @@ struct Place {
   HoldId id;
   LockType type = LockType::REENTRANT;
   Stage stage = Stage::absent;
-  Ticket ticket;            ///< of the entry, from ordering on
+  Ticket ticket;            ///< the entry, from ordering on
   std::uint64_t stamp = 0;  ///< when the entry was made: it only rises; 0: not known
   std::uint32_t tokens = 1;
   std::string watched;                ///< the name of the predecessor whose deletion is awaited
   bool watched_is_last = false;       ///< Predecessor::is_last
   bool looks_at_own = false;          ///< the last predecessor is gone, the own entry is checked
   bool behind_foreign = false;        ///< the predecessor is of another library
-  Sink* sink = nullptr;               ///< of the last acquire: notifications go to it
-  std::chrono::milliseconds lease{};  ///< of the last acquire
+  Sink* sink = nullptr;               ///< gets notifications: the last acquire's sink
+  std::chrono::milliseconds lease{};  ///< the last acquire's lease
   bool queues = false;                ///< Request::queues of the last acquire
   bool listens = false;               ///< FAIR: subscribed
   bool converts = false;  ///< unsure: the connection ended while a writer became a reader
   std::string note;       ///< Request::note
   Clock::time_point ends = Clock::never();  ///< the lease or, without one, the place
   std::deque<Job> jobs;                     ///< the first one is under way
-  unsigned operations = 0;                  ///< of the store that are under way
+  unsigned operations = 0;                  ///< how many the store has under way
 
   [[nodiscard]] bool has_entry() const noexcept {
     return stage == Stage::waiting || stage == Stage::first || stage == Stage::held;

@@ -22,7 +22,7 @@ namespace latchkey::inline v1::detail::zookeeper {
 /// to the QueueRecipe. The server runs them in the order of the calls.
 class QueueStore {
  public:
-  /// What the entries of this id are found by.
+  /// Returns the owner by which the entries of this id are found.
   [[nodiscard]] virtual TicketOwner owner_of(const HoldId& id) const noexcept = 0;
   /// Makes the entry of this place, then reads the entries of its line: `created` and, unless that
   /// was refused, `listed` with this place.

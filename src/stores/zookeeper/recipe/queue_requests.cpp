@@ -115,7 +115,7 @@ void QueueRecipe::checked(Place& place, const Refusal& refusal, bool exists, std
   if (place.stamp == 0) place.stamp = stamp;
   if (place.looks_at_own) {
     looked_at_own(place, refusal, exists);
-    if (place.has_entry()) end_at(place, place.ends);  // what ended during the look is due now
+    if (place.has_entry()) end_at(place, place.ends);  // tick() may have dropped its timer
     run(place);
     return sweep(*place.line);
   }
@@ -201,7 +201,7 @@ void QueueRecipe::complete(Place& place, Outcome::Kind kind) {
   complete(place, std::move(outcome));
 }
 
-// What ended during the job is due now.
+// Sets the timer of the place anew: tick() dropped it if the place ended during the job.
 void QueueRecipe::complete(Place& place, Outcome&& outcome) {
   const Job job = place.jobs.front();
   place.jobs.pop_front();

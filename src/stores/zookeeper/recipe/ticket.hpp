@@ -26,7 +26,7 @@ struct Ticket {
   bool foreign = false;  ///< made by another library
 };
 
-/// What an entry waits for.
+/// The entry that another one waits for.
 struct Predecessor {
   const Ticket* ticket = nullptr;  ///< null: none; the entry holds the lock
   /// The entry holds the lock as soon as the predecessor is deleted: nobody else is before it, and

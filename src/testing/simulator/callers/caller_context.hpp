@@ -1,4 +1,4 @@
-// What the callers of one simulated process share.
+// The context that the callers of one simulated process share.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -82,7 +82,7 @@ void MultiKeyCaller::cancel(std::uint64_t epoch) {
   if (stage_ == Stage::in_step) cancel_wait();
 }
 
-// Of the steps only the wait for one key can be cancelled.
+// Only one kind of step can be cancelled: the wait for one key.
 void MultiKeyCaller::cancel_wait() {
   if (!cancelled_ || steps_->plan().step() != Plan::Step::await) return;
   Key& key = keys_[steps_->plan().member()];

@@ -67,7 +67,7 @@ class SingleKeyCaller {
   std::uint32_t key_ = 0;
   std::uint64_t step_epoch_ = 0;
   std::uint64_t timer_epoch_ = 0;
-  bool may_be_lost_ = true;           ///< what it extends or releases has no watchdog
+  bool may_be_lost_ = true;           ///< the hold that it extends or releases has no watchdog
   bool release_unconfirmed_ = false;  ///< the outcome of its last release is unknown
 };
 

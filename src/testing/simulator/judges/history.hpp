@@ -1,4 +1,4 @@
-// What the judges know of a simulation: every attempt, every hold and every key.
+// The judges' record of a simulation: every attempt, every hold and every key.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,14 +20,14 @@ struct GrantedHold {
   std::uint32_t caller = 0;
   std::uint64_t owner = 0;
   RemoteHold* hold = nullptr;
-  std::uint64_t number = 0;  ///< of the hold's id
+  std::uint64_t number = 0;  ///< the number of the hold's id
   LockType type = LockType::REENTRANT;
   bool by_lock = false;  ///< taken by lock(), not as a Hold
   bool by_watchdog = false;
   bool pinned = false;  ///< one of several keys of which others are still awaited
   bool seen_lost = false;
   bool excused = false;       ///< a fault of the store took it away
-  std::uint32_t permits = 0;  ///< of a semaphore
+  std::uint32_t permits = 0;  ///< semaphore: how many it has
   /// The longest lease that its owner has asked for while it held; 0: not known, or the watchdog's.
   Clock::duration asked{};
   Clock::time_point deadline{};
@@ -40,10 +40,10 @@ struct GrantedHold {
   }
 };
 
-/// What was submitted and answered for one hold id.
+/// The requests and answers for one hold id.
 struct AttemptRecord {
   Clock::time_point latest_deadline = Clock::time_point::min();  ///< by the store's answers
-  Clock::duration submitted_at{};   ///< what the store lost before does not excuse a conflict
+  Clock::duration submitted_at{};   ///< an earlier loss at the store excuses no conflict
   std::uint64_t token = 0;          ///< the last of those that were reserved
   std::uint64_t earlier_token = 0;  ///< the one before, if a copy of the request was given others
   std::uint64_t tokens = 1;         ///< how many were reserved
@@ -91,7 +91,7 @@ struct KeyHistory {
   std::vector<Retained> retained;
   std::vector<Waiter> waiters;
   Clock::duration fault_at = never_happened;
-  std::uint64_t faults = 0;       ///< of the store
+  std::uint64_t faults = 0;       ///< how many the store had
   std::uint64_t token = 0;        ///< the last one that was issued
   std::uint64_t shown_token = 0;  ///< the last one that a caller got
 
@@ -99,7 +99,7 @@ struct KeyHistory {
   std::vector<Holder> holders;
   std::vector<Holder> queue;               ///< FAIR, in the order of the first attempts
   std::vector<Holder> granted_by_release;  ///< FAIR, while the release is carried out
-  /// What releases granted, and when, until the client knows.
+  /// The grants by releases, and their times, until the client knows of them.
   std::vector<std::pair<Holder, Clock::duration>> unnoticed;
   Clock::duration free_since = never_happened;
   /// Until then a WRITE that waits may keep new READs out.

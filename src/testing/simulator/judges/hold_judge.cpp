@@ -41,7 +41,7 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   check_exclusion(history, hold);
   if (hold.type == LockType::PERMIT && !hold.excused) check_permits(history, hold);
   if (hold.type == LockType::FENCED && !hold.excused) check_token(history, hold, attempt);
-  // What a release granted may have been taken away before the process learned of it.
+  // A grant by a release may have been taken away before the process learned of it.
   if (!history_.is_live(hold) && !hold.excused) {
     world_.fail("granted what is lost already: " + hold.name());
   }

@@ -15,7 +15,7 @@ std::string name(KeyHistory::Holder holder) {
   return "client " + std::to_string(holder.client) + " hold " + std::to_string(holder.number);
 }
 
-/// What a request for several keys is for one of them.
+/// Returns the part of a request for several keys that is about one of them.
 Request acquire_of(const Request& request, const Member& member) {
   Request one = request;
   one.verb = Verb::acquire;

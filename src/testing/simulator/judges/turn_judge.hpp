@@ -11,8 +11,8 @@
 namespace latchkey::inline v1::sim {
 
 /// Fails the run if the store grants the contended key to other clients too often while a client
-/// waits for it: that client starves. What the calls of one client hand over among themselves is
-/// one turn.
+/// waits for it: that client starves. Holds that the calls of one client hand over among themselves
+/// are one turn.
 class TurnJudge {
  public:
   TurnJudge(World& world, const History& history)
@@ -23,7 +23,7 @@ class TurnJudge {
 
  private:
   struct Client {
-    std::uint64_t number = 0;      ///< of its last hold
+    std::uint64_t number = 0;      ///< the number of its last hold
     unsigned turns_of_others = 0;  ///< since it last had the key
   };
 

@@ -22,7 +22,7 @@ struct Packet {
   detail::redis::CheckAnswers answers{};  // to them
   std::uint32_t client = 0;
   std::uint32_t events = 0;  // scheduled events that refer to it
-  std::uint64_t epoch = 0;   // of the connection that it was submitted on
+  std::uint64_t epoch = 0;   // its connection's epoch when it was submitted
   bool applied = false;      // the store carried it out
   bool dropped = false;      // it never reaches the store
 };

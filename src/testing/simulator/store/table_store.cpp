@@ -27,7 +27,7 @@ struct Migration {
   [[nodiscard]] bool has(const HoldId& reader) const noexcept {
     return std::find(timeouts.begin(), timeouts.end(), reader) != timeouts.end();
   }
-  /// The same node has the hash and the reader's timeout.
+  /// Whether one node has both the hash and the reader's timeout.
   [[nodiscard]] bool beside_the_hash(const HoldId& reader) const noexcept {
     return has(reader) == hash;
   }
