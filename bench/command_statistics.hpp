@@ -1,4 +1,4 @@
-// What a Redis server reports about its commands.
+// The statistics of a Redis server about its commands.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace latchkey::bench {
 
-/// What the server did for the commands of one name since CONFIG RESETSTAT. The time of a script
+/// The server's work for the commands of one name since CONFIG RESETSTAT. The time of a script
 /// includes that of its commands.
 struct CommandStatistics {
   double calls = 0;

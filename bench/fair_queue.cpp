@@ -1,4 +1,4 @@
-// What a FAIR lock costs the server, however many wait for it.
+// The cost of a FAIR lock for the server, however many wait for it.
 #include <latchkey/asio.hpp>
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ class Queue {
         locks_(latchkey::Locks::connect(server.tcp_uri())),
         waiters_(waiters) {}
 
-  /// What the server did for the hand-offs, per hand-off.
+  /// Returns the server's work per hand-off.
   bench::CommandStatistics run() {
     for (int number = 0; number <= waiters_ + measured; ++number) {
       asio::co_spawn(context_, take_once(locks_.lock(key, LockType::FAIR)), asio::detached);

@@ -1,4 +1,4 @@
-// What it costs to keep 10 000 locks: the watchdog renews them all.
+// The cost of keeping 10 000 locks: the watchdog renews them all.
 #include <latchkey/latchkey.hpp>
 
 #include <fmt/format.h>

@@ -37,7 +37,7 @@ constexpr int server_core = 0, client_core = 1;
 constexpr auto window = 1s;
 constexpr const char* key = "hot";
 
-/// What one process did in the window.
+/// The work of one process in the window.
 struct Work {
   std::uint64_t grants = 0;
   std::chrono::nanoseconds longest_wait{};
@@ -164,7 +164,7 @@ std::vector<Work> run_processes(Run run, const RedisServer& server, const Load& 
 
 struct Summary {
   double rate = 0;     ///< grants per second, of all processes
-  double share = 0;    ///< of the slowest process, of what the fastest got
+  double share = 0;    ///< grants of the slowest process, as a part of the fastest's
   double longest = 0;  ///< wait, in ms
 };
 
@@ -193,7 +193,7 @@ struct Limits {
   double ratio;        ///< at least this multiple of the peer's rate
   double wait = 0;     ///< the longest wait, at most this multiple of the peer's; 0: no limit
   double used = 0;     ///< at least this part of the time is spent inside; 0: no limit
-  double share = 0.5;  ///< what the slowest process gets, at least this part of the fastest
+  double share = 0.5;  ///< grants of the slowest process, at least this part of the fastest's
 };
 
 /// Prints one line.

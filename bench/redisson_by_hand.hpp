@@ -15,8 +15,8 @@
 
 namespace latchkey::bench {
 
-/// What all threads of a process share: the subscription to the key's channel, whose messages each
-/// let one waiting thread try again.
+/// The state that all threads of a process share: the subscription to the key's channel. Each of
+/// its messages lets one waiting thread try again.
 class RedissonChannel {
  public:
   RedissonChannel(std::uint16_t port, const std::string& channel)

@@ -1,4 +1,4 @@
-// What Redisson 3 sends for a plain lock.
+// The scripts that Redisson 3 sends for a plain lock.
 #pragma once
 
 namespace latchkey::bench {

@@ -1,4 +1,4 @@
-// What a semaphore costs the server, however many wait for its permits.
+// The cost of a semaphore for the server, however many wait for its permits.
 #include <latchkey/asio.hpp>
 
 #include <fmt/format.h>
@@ -65,8 +65,8 @@ class Waiters {
         waiters_(waiters),
         work_(work) {}
 
-  /// What the server did, per hand-off: an acquire and a release of each waiter. The release that
-  /// begins it is no part of one.
+  /// Returns the server's work per hand-off: an acquire and a release of each waiter. The release
+  /// that begins the run is no part of one.
   bench::CommandStatistics run() {
     const latchkey::Semaphore semaphore = locks_.semaphore("permits", permits);
     latchkey::Hold all = semaphore.acquire(permits, 0ms);

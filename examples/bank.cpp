@@ -82,7 +82,7 @@ class Bank {
   demo::Stopwatch& timed_;
 };
 
-/// The same methods without the LOCKED lines.
+/// The methods of Bank without the LOCKED lines.
 class UnlockedBank {
  public:
   explicit UnlockedBank(demo::Ledger& ledger) : ledger_(ledger) {}

@@ -31,7 +31,7 @@ constexpr int processes = 4, reports_each = 6, at_once = 3;
 /// Short, so that the permit of the killed process is soon available again.
 constexpr std::chrono::milliseconds lease = 1s;
 
-/// What the processes count together.
+/// The counters that the processes share.
 struct Counters {
   std::atomic<int> at_work{0}, most{0}, written{0};
 };

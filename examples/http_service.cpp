@@ -113,7 +113,7 @@ asio::awaitable<Answer> answer(Ledger& ledger, std::string target) {
   co_return Answer{404, "no such page"};
 }
 
-/// What the service says of an exception. A lost lock is an error of the server: the sums that it
+/// Answers a request, also after an error. A lost lock is an error of the server: the sums that it
 /// protected may be wrong.
 asio::awaitable<Answer> answer_or_error(Ledger& ledger, std::string target) {
   std::string error;

@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::chrono::milliseconds lease = 2s;
 
-/// What only one process may do at a time.
+/// The work that only one process may do at a time.
 class Scheduler {
  public:
   Scheduler(const latchkey::Locks& locks, int tell)

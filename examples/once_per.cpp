@@ -29,7 +29,7 @@ namespace {
 
 constexpr int processes = 4, instants = 4;
 
-/// What a process tells the first one.
+/// A message from a process to the first one.
 struct Line {
   enum class What : char { begins, done } what;
   pid_t process;

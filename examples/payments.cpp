@@ -68,7 +68,7 @@ class Payments {
 
 namespace {
 
-/// What the callers got.
+/// Counts how the calls ended.
 struct Tally {
   std::atomic<long> done{0};         ///< also those whose release the server did not confirm
   std::atomic<long> unavailable{0};  ///< the server did not answer, and nothing was done

@@ -62,7 +62,7 @@ class Ledger {
   }
 
   latchkey::Locks locks_;
-  std::mutex mutex_;  // of the map, not of the accounts
+  std::mutex mutex_;  // guards the map, not the accounts
   std::map<std::string, int> balances_;
 };
 

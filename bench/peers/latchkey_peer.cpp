@@ -54,7 +54,7 @@ struct Workload {
   std::string trace{};  ///< the file for the times of each critical section; empty: none
 };
 
-/// What one thread did.
+/// The work of one thread.
 struct Work {
   std::uint64_t pairs = 0, grants = 0;
   Nanoseconds waited{}, longest{};

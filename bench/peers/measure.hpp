@@ -17,20 +17,20 @@ namespace latchkey::bench {
 
 /// How the lock went from one process to another.
 struct HandOff {
-  double part = 0;           ///< of all grants: those after a hold of another process
+  double part = 0;           ///< the part of all grants that follows a hold of another process
   double us = 0;             ///< median from the end of one section to the start of the next
-  double trips = 0;          ///< the same in round trips
-  double round_trip_us = 0;  ///< of a PING, in the same run
+  double trips = 0;          ///< `us` in round trips
+  double round_trip_us = 0;  ///< a PING in the same run
 };
 
-/// What one measurement gave.
+/// The results of one measurement.
 struct Sample {
   double rate = 0;  ///< grants per second of all processes
   double p50_us = 0, p99_us = 0, mean_us = 0;
   double longest_ms = 0;           ///< wait
-  double share = 0;                ///< of the slowest process, relative to the fastest
+  double share = 0;                ///< the rate of the slowest process, relative to the fastest
   double server_us = 0;            ///< processor time of the server for an acquire and its release
-  std::vector<double> rates{};     ///< of each process
+  std::vector<double> rates{};     ///< the rate of each process
   std::vector<double> waits_ms{};  ///< the longest of each process
   std::optional<HandOff> hand_off{};
 };
@@ -71,7 +71,7 @@ class Contest {
   Timing timing_;
   std::unique_ptr<tests::RedisServer> server_;
   std::map<Library, std::vector<std::unique_ptr<Worker>>> workers_{};
-  std::int64_t start_ = 0;  ///< of the last run, in ns of CLOCK_MONOTONIC
+  std::int64_t start_ = 0;  ///< the start of the last run, in ns of CLOCK_MONOTONIC
   int runs_ = 0;
 };
 

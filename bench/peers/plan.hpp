@@ -28,7 +28,7 @@ struct Workload {
   Group group;
   LockType type;
   std::vector<Library> processes;  ///< one element each
-  int threads;                     ///< of each process
+  int threads;                     ///< the number in each process
   int inside_us;                   ///< how long each thread works while it holds the lock
 
   [[nodiscard]] Library library() const { return processes.front(); }

@@ -15,7 +15,7 @@ struct Series {
 /// A chart with its own axis.
 struct Panel {
   std::string title;
-  std::vector<std::string> groups{};  ///< what stands below the bars
+  std::vector<std::string> groups{};  ///< the words below the bars
   std::vector<Series> series{};
   bool logarithmic = false;
 };

@@ -14,7 +14,7 @@
 
 namespace latchkey::bench {
 
-/// What a process did in one measurement.
+/// The work of a process in one measurement.
 struct Work {
   std::uint64_t pairs = 0;   ///< acquires with their releases, also those outside the window
   std::uint64_t grants = 0;  ///< within the window
@@ -46,13 +46,13 @@ class Worker {
 
   pid_t id_ = -1;
   int input_ = -1, output_ = -1;  // the worker's
-  std::string read_{};            // what is not yet a line
+  std::string read_{};            // the beginning of a line
 };
 
 /// How each library's worker is started.
 struct Commands {
   std::string latchkey, go;  ///< programs
-  std::string classpath;     ///< of RedissonWorker
+  std::string classpath;     ///< the class path of RedissonWorker
 
   [[nodiscard]] std::vector<std::string> of(Library library, const std::string& uri) const;
 };

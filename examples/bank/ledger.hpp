@@ -29,7 +29,7 @@ class Ledger {
 
   /// The totals at the end of the day.
   struct Closing {
-    Money balances = 0;         ///< of all accounts together
+    Money balances = 0;         ///< the sum over all accounts
     std::uint64_t updates = 0;  ///< that were written
     std::uint64_t lost = 0;     ///< updates overwritten by a clerk who had not seen them
   };

@@ -92,9 +92,9 @@ class Both : public Aspect {
   Inner inner_;
 };
 
-/// What the compiler checks at a site before anything else is instantiated for it, so that few
-/// lines stand between the user's line and the error. Each check has a function `run` that does not
-/// compile, or returns true.
+/// Checks that the compiler makes at a site before it instantiates anything else for it, so that
+/// few lines stand between the user's line and the error. Each check has a function `run` that does
+/// not compile, or returns true.
 template <class... Checks>
 struct SiteChecks {
   static consteval bool run() { return (true && ... && Checks::run()); }

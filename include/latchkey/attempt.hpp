@@ -23,7 +23,7 @@ struct Origin {
   std::string_view key_template{};  ///< the template of the key; lives as long as the program
 };
 
-/// What an acquire does if its owner already holds the key in the same type.
+/// How an acquire treats a key that its owner already holds in the same type.
 enum class Reentry : std::uint8_t {
   count,   ///< counts the hold once more
   refuse,  ///< throws WouldDeadlock

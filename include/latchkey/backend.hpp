@@ -217,7 +217,7 @@ struct Notification {
 /// For how long a release grants a lock to a process that waits in line, at most. A process that
 /// learns of it renews; one that was killed or is frozen keeps the others waiting no longer.
 inline constexpr std::chrono::seconds grant_lease{3};
-/// The same for FAIR, whose waiters ask less often: every 2 s.
+/// Like `grant_lease`, for FAIR, whose waiters ask less often: every 2 s.
 inline constexpr std::chrono::seconds fair_grant_lease{5};
 
 /// The state of one connection of a backend when its Locks are made.
@@ -262,8 +262,8 @@ class Backend {
   /// Scheme, host, port and database for messages; never a user name or a password.
   [[nodiscard]] virtual std::string describe() const = 0;
 
-  /// What the service calls itself, the same by each of its addresses; empty: nothing, or it is not
-  /// connected. Two servers of a quorum must not be one.
+  /// The service's own name, the same by each of its addresses; empty: it has none, or the backend
+  /// is not connected. Two servers of a quorum must not be one.
   [[nodiscard]] virtual std::string identity() const { return {}; }
 
   /// A reason against using this service for locks, as a clause without a full stop; empty: none.

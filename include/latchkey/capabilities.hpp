@@ -39,7 +39,7 @@ struct Capabilities {
   /// inspect, list and force_release work.
   bool administration = false;
 
-  /// What ends a hold whose process has ended.
+  /// Which limit ends a hold whose process has ended.
   enum class Lifetime : std::uint8_t {
     per_hold,  ///< its lease
     /// The session that all holds of the connection share: it ends when the process has not been

@@ -72,7 +72,7 @@ constexpr bool guess_completes();
 ///     template <>
 ///     inline constexpr bool latchkey::completes_at_return<Finished> = true;
 ///
-/// Of a struct the first twelve members are examined, of a class with private members none.
+/// The first twelve members of a struct are examined, and none of a class with private members.
 template <class R>
 inline constexpr bool completes_at_return = detail::guess_completes<R>();
 

@@ -142,7 +142,7 @@ class Cancelled : public LockError {
   explicit Cancelled(LockSite site, By by = By::stop_token);
 
   [[nodiscard]] By by() const noexcept { return by_; }
-  /// The same error with another cause.
+  /// Returns this error with another cause.
   [[nodiscard]] Cancelled caused_by(By by) const { return Cancelled(site(), by); }
 
  private:

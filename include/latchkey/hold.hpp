@@ -29,12 +29,12 @@ class LockedCall;
 class HoldAccess;
 struct ErrorContext;
 
-/// What a Hold refers to: its share of the backend's hold of one key, or the holds of several keys,
+/// The target of a Hold: its share of the backend's hold of one key, or the holds of several keys,
 /// which it owns. src/locks/hold/held.hpp gives both one interface.
 using Held = std::variant<RemoteHold*, MultiHold*>;
 
-/// What one Hold was granted for. Its release undoes exactly that. Aligned to be passed in one
-/// register.
+/// The terms of the grant that one Hold stands for. Its release undoes exactly that grant. Aligned
+/// to be passed in one register.
 struct alignas(4) HoldTerms {
   LockType type = LockType::REENTRANT;
   bool watchdog = false;

@@ -23,7 +23,7 @@ namespace detail {
 class LeaderLoop;
 }  // namespace detail
 
-/// What a Leader does after its callback has returned without being told to stop.
+/// How a Leader reacts if its callback returns without being told to stop.
 enum class AfterReturn : std::uint8_t {
   campaign,  ///< it pauses, and campaigns for another term
   end,       ///< it ends; the other candidates continue

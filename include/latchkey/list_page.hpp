@@ -10,7 +10,7 @@
 namespace latchkey::inline v1 {
 
 /// A position in a listing. A new one is the start; a page that returns a new one was the last.
-/// What its members mean is the backend's own.
+/// Its members have a meaning only for the backend.
 struct ListCursor {
   std::uint64_t position = 0;
   std::uint32_t part = 0;  ///< which of several servers

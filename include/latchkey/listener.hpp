@@ -106,8 +106,8 @@ struct Event {
     Kind kind = Kind::attempt;
     Origin origin{};
     std::uint64_t count = 0;      ///< events
-    std::uint64_t new_holds = 0;  ///< granted: of these with a `count` of 1
-    std::uint64_t contended = 0;  ///< of these with `contended`
+    std::uint64_t new_holds = 0;  ///< granted: events whose `count` is 1
+    std::uint64_t contended = 0;  ///< events with `contended`
     std::uint64_t permits = 0;    ///< the sum of their `permits`
   };
   /// dropped: lets a listener keep counters and gauges correct.

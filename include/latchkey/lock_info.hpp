@@ -18,7 +18,7 @@ struct HolderInfo {
   std::string id;  ///< `<uuid>:<number>`, as HoldId::text() gives it
   /// The holds counted at the backend (Redisson counts re-entry there).
   std::uint32_t count = 1;
-  std::optional<std::chrono::milliseconds> left;  ///< of its lease; empty if the lease has no end
+  std::optional<std::chrono::milliseconds> left;  ///< the rest of its lease; empty if it has no end
   /// The holder's own description (Options::announce): "Bank::deposit (bank.cpp:12) on web-3,
   /// process 7".
   std::string announced{};

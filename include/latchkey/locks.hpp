@@ -84,8 +84,9 @@ class Locks {
   [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period) const;
   [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period,
                                  const OncePerOptions& options) const;
-  /// The same at the instants of a cron expression, for example
-  /// `locks.once_per("nightly", latchkey::Cron("30 2 * * *", "Europe/Berlin"))`.
+  /// A job that runs at most once for each instant of a cron expression, for example
+  /// `locks.once_per("nightly", latchkey::Cron("30 2 * * *", "Europe/Berlin"))`, in one of all
+  /// processes. Sends nothing. Throws what the constructor of OncePer throws.
   [[nodiscard]] OncePer once_per(std::string key, const Cron& cron) const;
   [[nodiscard]] OncePer once_per(std::string key, const Cron& cron,
                                  const OncePerOptions& options) const;
@@ -120,14 +121,14 @@ class Locks {
   std::optional<Hold> try_acquire_all(std::span<const std::string_view> keys,
                                       const Attempt& attempt) const;
 
-  /// The same Locks with another owner; see Owner.
+  /// Returns these Locks with another owner; see Owner.
   [[nodiscard]] Locks with_owner(Owner owner) const;
 
   /// The backend's state of `key`. This function and those down to force_release throw
   /// BackendUnavailable and BackendRefused.
   [[nodiscard]] LockInfo inspect(std::string_view key) const;
-  /// The same for several keys at once: the requests share one trip to the server. In the order of
-  /// `keys`.
+  /// The backend's states of several keys, in the order of `keys`. The requests share one trip to
+  /// the server.
   [[nodiscard]] std::vector<LockInfo> inspect_all(std::span<const std::string> keys) const;
   /// The locked keys that match the glob `pattern` (`*`, `?`, `[…]`), among those with the prefix.
   [[nodiscard]] std::vector<std::string> list(std::string_view pattern = "*") const;
@@ -171,7 +172,7 @@ class Locks {
 
   /// Scheme, host, port and database, for messages.
   [[nodiscard]] std::string describe() const;
-  /// What the backend offers: lock types, and the leases that it takes.
+  /// The capabilities of the backend: its lock types, and the leases that it takes.
   [[nodiscard]] Capabilities capabilities() const noexcept;
 
  private:

@@ -29,7 +29,7 @@ class LoopDriver {
   virtual ~LoopDriver() = default;
 
   /// For poll(2) or epoll(7): readable if `drive` has something to do, also because it is due.
-  /// The same for as long as this lives.
+  /// The descriptor stays the same for as long as this lives.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
   /// The loop waits from now on: somebody waits for an outcome. Calls no sink. Joining again
@@ -41,7 +41,7 @@ class LoopDriver {
   /// now on may be held back until `flush`, as long as the backend has something else to do.
   virtual void drive() = 0;
 
-  /// What the loop does next.
+  /// The next step of the loop.
   enum class Next : unsigned char {
     wait,   ///< for the descriptor
     drive,  ///< at once, behind what else it has to do: a reply is expected very soon

@@ -31,7 +31,7 @@ namespace latchkey::inline v1 {
 template <class Text>
 struct LockedOncePer;
 
-/// What happens to an instant whose run fails: its body throws, or its process ends.
+/// How a failed run affects its instant. A run fails if its body throws, or its process ends.
 enum class OnFailure : std::uint8_t {
   /// Another run may follow, in any process, until OncePerOptions::start_within is over. A run that
   /// fails after it has done its work is repeated.
@@ -57,7 +57,7 @@ struct OncePerOptions {
   Wait wait = std::chrono::milliseconds(0);
 };
 
-/// What became of one OncePer::run.
+/// The outcome of one OncePer::run.
 enum class OnceOutcome : std::uint8_t {
   ran,    ///< the body ran here
   taken,  ///< another run of the instant is under way, or was done
@@ -81,19 +81,20 @@ struct OnceReport {
 /// The result of OncePer::run.
 template <class Value>
 struct OnceResult : OnceReport {
-  std::optional<Value> value{};  ///< what the body returned; empty: it did not run here
+  std::optional<Value> value{};  ///< the result of the body; empty: it did not run here
 };
 template <>
 struct OnceResult<void> : OnceReport {};
 
-/// What a body may ask for as its parameter. Valid until the body returns.
+/// The parameter that a body may take. Valid until the body returns.
 struct OnceRun {
   OnceReport::Instant instant;
   /// A stop is requested if the lock of the run is lost: another run of the instant may begin.
   std::stop_token stop;
   const Hold& hold;
 
-  /// The same as Hold::lost() says it: by comparing clocks, so also in a process that was frozen.
+  /// Whether the lock is lost, as Hold::lost() says it: by comparing clocks, so also in a process
+  /// that was frozen.
   [[nodiscard]] bool lost() const noexcept { return hold.lost(); }
 };
 
@@ -212,9 +213,9 @@ class OncePer {
   /// a key locked after its process has ended (Capabilities::expires), or not for so long.
   OncePer(const Locks& locks, std::string key, std::chrono::milliseconds period,
           const OncePerOptions& options = {});
-  /// The same at the instants of a cron expression. OncePerOptions::offset is 0, clock_error at
-  /// most 1 min and start_within at most 1 day, which is its default: a run may begin until the
-  /// next instant, and for a day at most.
+  /// Like the constructor with a period, for the instants of a cron expression.
+  /// OncePerOptions::offset is 0, clock_error at most 1 min and start_within at most 1 day, which
+  /// is its default: a run may begin until the next instant, and for a day at most.
   OncePer(const Locks& locks, std::string key, const Cron& cron,
           const OncePerOptions& options = {});
 

@@ -19,7 +19,7 @@ namespace latchkey::inline v1 {
 /// everything, so a return may belong to an earlier use: the caller checks its own condition again.
 class Parker {
  public:
-  /// What remains to be done to wake a thread: a FUTEX_WAKE_BITSET. Null: nothing.
+  /// The step that remains to wake a thread: a FUTEX_WAKE_BITSET. Null: nothing remains.
   struct Wake {
     std::atomic<std::uint32_t>* word = nullptr;
     std::uint32_t bits = 0;

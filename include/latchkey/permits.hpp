@@ -7,7 +7,7 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
-/// What an acquire of LockType::PERMIT says of its permits.
+/// How many permits an acquire of LockType::PERMIT takes, and how many a new semaphore gets.
 struct Permits {
   std::uint32_t taken = 1;  ///< by this acquire, all at once; 1 to most_permits_at_once
   std::uint32_t total = 0;  ///< how many a semaphore gets that does not exist yet; at least 1

@@ -11,12 +11,12 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-/// What the lambda of a macro returns. The type of the lambda stands for the text and the place in
-/// templates, so that the names of their instances do not spell the text.
+/// The value that the lambda of a macro returns. The type of the lambda stands for the text and the
+/// place in templates, so that the names of their instances do not spell the text.
 struct PlacedText {
   std::string_view text;  ///< ends with a NUL that it does not count
   std::source_location place;
-  const char* terms = "";  ///< what follows the key of LOCKED, as it is written
+  const char* terms = "";  ///< the words after the key of LOCKED, as they are written
 
   [[nodiscard]] consteval PlacedText with(const char* written) const {
     return {text, place, written};

@@ -29,8 +29,8 @@ class LockAccess;
 /// threads and processes. Made by Locks::semaphore. It has no state of its own: copies refer to the
 /// same semaphore. Thread-safe.
 ///
-/// What an acquire takes is one Hold, with a lease, a deadline, loss and a stop token as every Hold
-/// has: a permit whose holder was killed is available again when its lease ends. Unlike a lock, a
+/// An acquire gives one Hold, with a lease, a deadline, loss and a stop token as every Hold has: a
+/// permit whose holder was killed is available again when its lease ends. Unlike a lock, a
 /// semaphore knows no owner: each acquire takes permits of its own, also on a thread that holds
 /// some, and a Hold may be released on any thread.
 ///
@@ -95,7 +95,7 @@ class Semaphore {
   friend class detail::LockAccess;
   Semaphore(Lock lock, int permits) : lock_(std::move(lock)), permits_(permits) {}
 
-  Lock lock_;  ///< of LockType::PERMIT
+  Lock lock_;  ///< its type is LockType::PERMIT
   int permits_;
 };
 

@@ -11,7 +11,7 @@ namespace latchkey::inline v1::cli {
 /// ignored.
 void print_message(std::string_view text) noexcept;
 
-/// The same, unless that would wait for the reader of stderr: the line is dropped then.
+/// Like print_message, but drops the line if that would wait for the reader of stderr.
 void print_message_without_waiting(std::string_view text) noexcept;
 
 }  // namespace latchkey::inline v1::cli

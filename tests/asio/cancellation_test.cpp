@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 class AsioCancellation : public ::testing::TestWithParam<asio::cancellation_type> {
  protected:
-  /// What an acquire that the test has not cancelled yet ends with.
+  /// Starts an acquire that the test can cancel, and returns the error that it ends with.
   std::shared_ptr<std::exception_ptr> wait_for(const Lock& lock) {
     auto error = std::make_shared<std::exception_ptr>();
     async_acquire(lock, asio::bind_cancellation_slot(
@@ -153,7 +153,7 @@ class CancellationStorm {
   std::atomic<std::size_t> cancelled{0};
 
  private:
-  /// What one wait needs; its handlers run on a strand.
+  /// The state of one wait; its handlers run on a strand.
   struct WaitState {
     explicit WaitState(asio::io_context& context)
         : strand(asio::make_strand(context)), timer(strand) {}

@@ -161,7 +161,7 @@ asio::awaitable<void> stop_when_told(latchkey::Locks locks, asio::signal_set& si
 
 class CoroutinesPage : public ::testing::Test {
  protected:
-  /// What the coroutine returns.
+  /// Runs the coroutine and returns its result.
   template <class T>
   T result_of(asio::awaitable<T> coroutine) {
     asio::io_context context;

@@ -1,4 +1,4 @@
-// What the tests of coroutines share.
+// The helpers that the tests of coroutines share.
 #pragma once
 
 #include <gtest/gtest.h>

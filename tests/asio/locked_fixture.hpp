@@ -1,4 +1,4 @@
-// What the tests of LOCKED around coroutines share.
+// The fixture that the tests of LOCKED around coroutines share.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the tool says of a command line that somebody mistyped, and keys that look like something
-// else.
+// Tests of the tool's messages about a command line that somebody mistyped, and of keys that look
+// like something else.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ using ::testing::Not;
 
 class CliCommandLine : public CliRun {
  protected:
-  /// What the tool prints; it ends with this status.
+  /// Returns the text that the tool prints; it ends with this status.
   std::string said(const std::vector<std::string>& words, int status = 64) const {
     std::filesystem::remove(folder_.file("log"));
     EXPECT_EQ(run(latchkey(words)), status) << log();

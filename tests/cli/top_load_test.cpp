@@ -1,4 +1,4 @@
-// What `latchkey top` costs a server with many locks and many waiters.
+// The cost of `latchkey top` for a server with many locks and many waiters.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // expect: (held|holds) .*for as long as its (result|Hold) lives: auto hold =
-// The same where it may be empty.
+// The discarded Hold may be empty.
 #include <latchkey/latchkey.hpp>
 
 void call() { LOCKED("key").on_timeout(latchkey::skip) HERE(); }

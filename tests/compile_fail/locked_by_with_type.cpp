@@ -1,5 +1,5 @@
 // expect: LOCKED_BY takes the name of a policy and nothing else
-// What the policy says, said in code.
+// The type, which the policy says, is said in code.
 #include <latchkey/latchkey.hpp>
 
 int call() {

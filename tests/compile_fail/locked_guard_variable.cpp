@@ -1,5 +1,5 @@
 // expect: variable .guard.
-// What its writer wanted is HERE.
+// The writer of this guard wanted HERE.
 #include <latchkey/latchkey.hpp>
 
 int number = 0;

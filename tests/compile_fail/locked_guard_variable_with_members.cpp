@@ -1,5 +1,5 @@
 // expect: unused variable .guard.
-// The same with something in it that has a destructor.
+// The guard variable has something in it with a destructor.
 #include <latchkey/latchkey.hpp>
 
 #include <stop_token>

@@ -1,4 +1,4 @@
-// What a store's client hands out if no memory is left.
+// Tests of the outcomes that a store's client hands out if no memory is left.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/driver/outbox.hpp"
 

@@ -74,7 +74,7 @@ class QuorumWithoutMemory : public ::testing::Test {
     return 0;
   }
   void replies(std::size_t server, Verb verb, Kind kind) { servers_[server]->reply(verb, kind); }
-  /// The same without any memory, which it must not need.
+  /// Replies without any memory, which a reply must not need.
   void replies_without_memory(std::size_t server, Verb verb, Kind kind) {
     tests::fail_allocation(1);
     replies(server, verb, kind);

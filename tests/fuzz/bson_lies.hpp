@@ -185,9 +185,9 @@ class BsonLies {
   }
 
   Moves& moves_;
-  std::string owner_, key_;  ///< of the request
+  std::string owner_, key_;  ///< the request's owner and key
   std::int64_t now_ = 1'700'000'000'000;
-  bool is_honest_ = false;  ///< what is answered now
+  bool is_honest_ = false;  ///< the current reply is correct
 };
 
 }  // namespace latchkey::fuzz

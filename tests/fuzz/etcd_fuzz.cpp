@@ -65,7 +65,7 @@ class Server {
       default: return damaged(std::move(reply));
     }
   }
-  /// What a server says without a question.
+  /// A message that a server sends without a request.
   std::string word(std::uint32_t stream) {
     using namespace etcd_wire;
     switch (moves_.below(6)) {
@@ -158,7 +158,7 @@ class Server {
   }
 
   Moves& moves_;
-  bool is_honest_ = false;  ///< what is answered now
+  bool is_honest_ = false;  ///< the current reply is correct
 };
 
 constexpr std::array verbs{Verb::acquire, Verb::acquire, Verb::acquire,       Verb::release,

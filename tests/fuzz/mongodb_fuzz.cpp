@@ -68,7 +68,7 @@ struct World {
     script->pass(time.count());
   }
 };
-World* world = nullptr;  ///< of the play that runs
+World* world = nullptr;  ///< the world of the play that runs
 
 /// A socket of the file system that listens. What one side sends has arrived when `send` returns.
 class Listening {
@@ -283,7 +283,7 @@ int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (world == nullptr || clock != CLOCK_MONOTONIC) {
     return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
   }
-  world->now += 1us;  // whoever waits for a time sees it pass
+  world->now += 1us;  // a caller that waits for a time sees it pass
   *time = {.tv_sec = world->now / 1s, .tv_nsec = world->now % 1s / 1ns};
   return 0;
 }

@@ -39,7 +39,7 @@ using Table = std::vector<std::vector<std::string>>;
 
 constexpr auto timeout = 2000ms;
 
-/// What the session's settings are after the handshake has set them.
+/// The session's settings after the handshake has set them.
 Table settings_table() {
   return {{"autocommit", "ON"},
           {"completion_type", "NO_CHAIN"},
@@ -184,7 +184,7 @@ class Server {
   }
 
   Moves& moves_;
-  bool is_honest_ = false;  ///< what is answered now
+  bool is_honest_ = false;  ///< the current reply is correct
 };
 
 constexpr std::array verbs{Verb::acquire,      Verb::acquire, Verb::release, Verb::release,

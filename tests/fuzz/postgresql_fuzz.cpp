@@ -54,7 +54,7 @@ class Server {
     }
     return reply;
   }
-  /// What a server says without a question.
+  /// A message that a server sends without a request.
   std::string word() {
     if (moves_.below(8) == 0) return wire::error("57P01", "terminating connection");
     static constexpr std::array<std::string_view, 4> waiters{"", "1:1", "1", " "};
@@ -165,7 +165,7 @@ class Server {
   }
 
   Moves& moves_;
-  bool is_honest_ = false;  ///< what is answered now
+  bool is_honest_ = false;  ///< the current reply is correct
   wire::Table table_;       ///< described last
 };
 

@@ -1,4 +1,4 @@
-// What must hold in every play.
+// The check of the promises that must hold in every play.
 #pragma once
 
 #include <cstdio>

@@ -202,7 +202,7 @@ class Play {
     return testing::push(kind, command[1], 1);
   }
 
-  /// What ClusterRouter does when slots move to another node and back.
+  /// Acts as ClusterRouter when slots move to another node and back.
   void take_elsewhere() {
     const std::string_view key = moves_.below(2) == 0 ? "a" : "{a}b";
     const auto moves = [&](const Request& each) { return each.key == key; };
@@ -245,7 +245,7 @@ class Play {
     session_.tick(now_);
   }
 
-  /// What the owner of the session does after each event.
+  /// Does the work of the session's owner after each event.
   void settle() {
     deliver();
     if (session_.trouble()) {

@@ -1,4 +1,4 @@
-// What check.sh prints and steps through in gdb.
+// The values that check.sh prints, and the calls that it steps through, in gdb.
 #include <latchkey/latchkey.hpp>
 
 #include <chrono>

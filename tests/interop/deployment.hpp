@@ -37,7 +37,7 @@ class Deployment {
   /// Connects the C++ side. Each call makes a new connection.
   [[nodiscard]] Locks connect(Options options = {}) const;
   [[nodiscard]] JavaPeer& java() { return *java_; }
-  /// What a JavaPeer takes as `uris`.
+  /// The `uris` for a JavaPeer.
   [[nodiscard]] const std::string& addresses() const noexcept { return addresses_; }
   /// Replaces the Java process by a new one.
   void restart_java() { java_.emplace(addresses_, watchdog_period, sharded_mode_); }

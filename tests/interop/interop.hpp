@@ -88,8 +88,6 @@ class Exclusive : public InteropTest,
   const LockType wanted_ = std::get<Kind>(GetParam()).wanted;
 };
 
-/// What JavaPeer calls a type.
-
 /// The mode in the names of tests: "", "AUTO", "ON" or "OFF".
 std::string name_of(DeploymentKind kind);
 

@@ -1,4 +1,4 @@
-// The same locks held from C++ and from Java: real Redisson on the other side.
+// Locks shared by C++ and Java: real Redisson on the other side.
 #include "interop/interop.hpp"
 #include "support/stalls.hpp"
 

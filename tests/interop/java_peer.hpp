@@ -16,7 +16,7 @@
 
 namespace latchkey::tests {
 
-/// What the Java process calls a type.
+/// The Java process's word for a type.
 std::string java_word(LockType type);
 
 /// A Java process that executes commands on Redisson's locks. Each of its actors is a thread, and

@@ -1,4 +1,4 @@
-// The same latches from C++ and from Java: real Redisson on the other side.
+// Latches shared by C++ and Java: real Redisson on the other side.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The same semaphores from C++ and from Java: latchkey::Semaphore and RPermitExpirableSemaphore.
+// Semaphores shared by C++ and Java: latchkey::Semaphore and RPermitExpirableSemaphore.
 #include <algorithm>
 #include <chrono>
 #include <future>

@@ -24,9 +24,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-constexpr std::size_t threads = 2;  // of each of the four processes
+constexpr std::size_t threads = 2;  // in each of the four processes
 
-/// What the threads of a process got while the contest was measured.
+/// The grants and waits of a process's threads while the contest was measured.
 struct Share {
   std::uint64_t grants = 0;
   std::chrono::nanoseconds longest_wait{};

@@ -1,4 +1,4 @@
-// What a latch promises, and whether a simulated one keeps it.
+// The promises of a latch, and whether a simulated one keeps them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace latchkey::inline v1::sim {
 
-/// What a run has shown.
+/// The results of a run.
 struct LatchSimulationReport {
   std::string violation{};  ///< empty: no promise was broken
   int opened = 0, timed_out = 0, unavailable = 0;
@@ -49,7 +49,7 @@ class LatchModel {
     Verb verb{};
     std::uint32_t tokens = 1;
     int applied = 0;
-    Outcome expected{};  ///< what the last application has to answer
+    Outcome expected{};  ///< the answer to the last application
   };
 
   explicit LatchModel(const detail::LatchWait::Settings& settings) : settings_(settings) {}

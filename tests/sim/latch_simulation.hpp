@@ -36,7 +36,7 @@ class LatchSimulation {
   using Kind = Outcome::Kind;
   static constexpr std::size_t waits_of_each = 2;
 
-  /// What the server's messages reach.
+  /// The receiver of the server's messages.
   struct Channel final : detail::Subscriber {
     LatchSimulation* simulation = nullptr;
     std::size_t process = 0;
@@ -45,8 +45,8 @@ class LatchSimulation {
   /// One wait after the other.
   struct Waiter {
     std::optional<detail::LatchWait> wait;
-    LatchModel::Wait seen;     ///< the same wait as the judge sees it
-    std::uint64_t number = 0;  ///< of the step that is under way; older replies are ignored
+    LatchModel::Wait seen;     ///< the judge's record of `wait`
+    std::uint64_t number = 0;  ///< the step that is under way; older replies are ignored
     bool subscribed = false, notified = false;
   };
   struct Process {

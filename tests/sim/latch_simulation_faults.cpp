@@ -31,7 +31,7 @@ void LatchSimulation::crash(Process& process) {
   start(process);
 }
 
-/// What is on the way in either direction is lost. Questions without an answer are told so.
+/// Loses all messages in either direction. Requests without a reply complete as unknown.
 void LatchSimulation::cut(Process& process) {
   if (!std::exchange(process.connected, false)) return;
   store_.forget(channels_[index_of(process)]);

@@ -148,7 +148,8 @@ void LeaderSimulation::disturb() {
   }
 }
 
-/// What a server without its data granted twice is judged only once all have checked their locks.
+/// Compares terms of one lineage only: a server without its data may grant twice until all Leaders
+/// have checked their locks.
 void LeaderSimulation::judge(const Process& elected) {
   if (elected.last_term != 0 && elected.term <= elected.last_term) {
     report_.violation = "a term does not rise";

@@ -15,7 +15,7 @@
 
 namespace latchkey::inline v1::sim {
 
-/// What a run has shown.
+/// The results of a run.
 struct LeaderSimulationReport {
   std::string violation;  ///< empty: no promise was broken
   int terms = 0;
@@ -46,7 +46,7 @@ class LeaderSimulation {
     Time deadline{};
     std::uint64_t term = 0, last_term = 0;
     Time frozen_until{};
-    std::uint64_t lineage = 0;  ///< of the store's data that granted the term
+    std::uint64_t lineage = 0;  ///< the store's data that granted the term
   };
   enum class What : std::uint8_t { ask, answer, renew, renewed, look, ended };
   struct Event {
@@ -57,7 +57,7 @@ class LeaderSimulation {
     What what;
     Outcome outcome{};
     Time sent{};
-    std::uint64_t lineage = 0;  ///< of the data that the outcome is of
+    std::uint64_t lineage = 0;  ///< the data that the outcome is from
   };
 
   void schedule(Process& process, What what, Length in, Outcome outcome = {}, Time sent = {});

@@ -15,11 +15,11 @@
 
 namespace latchkey::inline v1::sim {
 
-/// What a run has shown.
+/// The results of a run.
 struct OnceSimulationReport {
   std::string violation;  ///< empty: no promise was broken
   int runs = 0;           ///< bodies that began
-  int repeated = 0;       ///< of these: after another one of the same instant
+  int repeated = 0;       ///< runs after another one of the same instant
 };
 
 /// Two to four processes call OncePer::run again and again, by latchkey's own schedule and the
@@ -50,10 +50,10 @@ class OnceSimulation {
   struct Process {
     Stage stage = Stage::idle;
     std::uint64_t epoch = 0;  ///< a crash makes its events void
-    Length error{};           ///< of its clock
+    Length error{};           ///< how far its clock is off
     Wall instant{};
     HoldId id{};
-    bool granted = false;  ///< what the store said last
+    bool granted = false;  ///< the store's last answer
     Time sent{};
     Time deadline{};  ///< from which its lock is lost
     int run = -1;     ///< its entry in runs_

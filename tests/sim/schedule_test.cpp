@@ -60,8 +60,8 @@ TEST(SimulatorSchedule, AConnectionAndTheServerAreBackAfterTheLength) {
 TEST(SimulatorSchedule, NumbersAreTakenModuloWhatTheSeedHasDrawn) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const SimulationReport report =
-        run(seed, {{.at = 1s, .kind = Kind::crash, .process = 6},  // of two or three processes
-                   {.at = 2s, .kind = Kind::forced_release, .key = 12}});  // of one to four keys
+        run(seed, {{.at = 1s, .kind = Kind::crash, .process = 6},  // modulo 2 or 3 processes
+                   {.at = 2s, .kind = Kind::forced_release, .key = 12}});  // modulo 1 to 4 keys
     EXPECT_TRUE(has(report, 1s, "c0  crash\n"));
     EXPECT_TRUE(has(report, 2s, "c0  force_release key0\n"));
   }

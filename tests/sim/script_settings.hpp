@@ -16,7 +16,7 @@ inline CoordinatorSettings without_cohorts() {
   return settings;
 }
 
-/// The same for a backend whose requests may overtake each other.
+/// Like without_cohorts, for a backend whose requests may overtake each other.
 inline CoordinatorSettings unordered() {
   CoordinatorSettings settings = without_cohorts();
   settings.in_order = false;

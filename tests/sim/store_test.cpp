@@ -18,7 +18,7 @@
 namespace latchkey::testing {
 namespace {
 
-/// What is wrong with the store.
+/// The defect of the store.
 enum class Flaw : std::uint8_t { none, anyone_releases, renew_revives, tokens_begin_again, silent };
 
 class FlawedBackend final : public toy::ToyBackend {

@@ -52,7 +52,7 @@ class DisturbedVisits {
     const bool intact =
         shared ? (word = word_) == seen
                : word_.compare_exchange_strong(word, join(deadline, (seen & value_mask) + 1));
-    // What a visitor wrote after its deadline, which came before this visit, is excused.
+    // A write after the writer's deadline is excused if the deadline came before this visit.
     const bool excused = deadline_of(word) <= micros(entered);
     const bool in_time = Clock::now() < deadline;
     if (!intact && in_time && !excused) ++lost_updates;

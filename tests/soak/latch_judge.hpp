@@ -107,11 +107,11 @@ class LatchJudge {
 
   // The results, of rounds that no flush disturbed.
   std::size_t rounds = 0;
-  std::size_t waits = 0;                   ///< that returned true
-  std::size_t early = 0;                   ///< of these: before enough count-downs had begun
+  std::size_t waits = 0;                   ///< waits that returned true
+  std::size_t early = 0;                   ///< waits that opened before enough count-downs began
   std::size_t counted = 0, uncertain = 0;  ///< count-downs with and without an answer
   std::size_t wrong = 0;                   ///< answers that show that one did not count once
-  std::atomic<Clock::rep> latest{0};       ///< of note_late
+  std::atomic<Clock::rep> latest{0};       ///< the longest time passed to note_late
 
  private:
   std::array<Round, 16'384> rounds_{};

@@ -76,8 +76,8 @@ class OnceJudge {
   std::size_t runs = 0, done = 0;
   std::size_t excused = 0;   ///< pairs of runs of one instant with a flush between them
   std::size_t pairs = 0;     ///< other pairs
-  std::size_t overlaps = 0;  ///< of these: both believed at one time
-  std::size_t repeats = 0;   ///< of these: the second one believed after the first one was done
+  std::size_t overlaps = 0;  ///< other pairs that both believed at one time
+  std::size_t repeats = 0;   ///< other pairs of which one believed after the other one was done
 
  private:
   struct Flush {

@@ -38,7 +38,7 @@ class LinkedBackend final : public Backend {
  private:
   FailingBackend inner_;
   std::vector<Connection> connections_;
-  std::atomic<Sink*> sink_ = nullptr;  ///< of the last submit; the timer thread submits, too
+  std::atomic<Sink*> sink_ = nullptr;  ///< the last submit's sink; the timer thread submits, too
 };
 
 }  // namespace latchkey::tests

@@ -13,7 +13,7 @@ struct ManualLocks {
   Recorder recorder;
   Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
 
-  /// The same Locks for another owner than this thread.
+  /// Returns `locks` with another owner than this thread.
   [[nodiscard]] Locks another() const { return locks.with_owner(Owner::make()); }
 
   /// Advances the clock once the timer thread sleeps, and returns when it has handled what is due.

@@ -12,7 +12,7 @@ namespace latchkey::tests {
 
 /// Another server became the master.
 struct Election {
-  std::size_t index;                           ///< of the new master
+  std::size_t index;                           ///< the new master's index
   std::chrono::steady_clock::time_point seen;  ///< when a server or sentinel first reported it
 };
 

@@ -115,7 +115,7 @@ Findings third_parties_stay_in_their_layers(const SourceFile& file) {
 
 Findings file_is_short(const SourceFile& file) {
   const auto lines = file.lines();
-  // What every file of the library has (is_marked) says nothing about this one.
+  // The lines that every file of the library has (is_marked) are not counted.
   const auto counts = [](std::string_view line) {
     return !line.starts_with("// SPDX-") && !line.starts_with("#pragma GCC visibility");
   };
@@ -137,7 +137,7 @@ Findings lines_are_narrow(const SourceFile& file) {
   std::size_t number = 0;
   for (const std::string_view line : file.lines()) {
     ++number;
-    // What a compiler is expected to say is one regex, however long.
+    // A line that expects a compiler's message is one regex, however long.
     if (columns(line) <= most_columns || line.starts_with("// expect")) continue;
     if (first == 0) first = number;
     wide += " " + std::to_string(number);

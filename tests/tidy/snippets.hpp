@@ -11,7 +11,7 @@ namespace latchkey::tidy {
 
 struct Snippet {
   std::string page;
-  std::size_t line;                ///< of its first line in the page
+  std::size_t line;                ///< the line of the page where it begins
   std::vector<std::string> lines;  ///< without indentation and without empty lines
 };
 

@@ -25,7 +25,7 @@ namespace bench = latchkey::bench;
 using Steady = std::chrono::steady_clock;
 using latchkey::tests::Shell;
 
-/// What ShedLock's MongoLockProvider sends: the times are the client's.
+/// The commands of ShedLock's MongoLockProvider: the times are the client's.
 class ShedLockByHand {
  public:
   explicit ShedLockByHand(const std::string& uri) : shell_(uri) {}

@@ -28,8 +28,8 @@ constexpr int threads = 8;
 /// How often both ask for a lock that is busy.
 constexpr auto poll = 10ms;
 
-/// What ShedLock's JdbcTemplateLockProvider sends with usingDbTime(), on a connection of its own:
-/// INSERT IGNORE for a name that it has not seen, then one UPDATE for each lock and unlock. As
+/// The statements of ShedLock's JdbcTemplateLockProvider with usingDbTime(), on a connection of its
+/// own: INSERT IGNORE for a name that it has not seen, then one UPDATE for each lock and unlock. As
 /// text, which MariaDB executes faster than the same statements prepared.
 class ShedLockByHand {
  public:

@@ -26,7 +26,7 @@ namespace bench = latchkey::bench;
 using latchkey::tests::PostgresqlServer;
 
 constexpr int threads = 8;
-/// What a service that waits for a ShedLock lock pauses between attempts.
+/// The pause between attempts of a service that waits for a ShedLock lock.
 constexpr int poll_ms = 10;
 
 class Shedlock {

@@ -1,4 +1,4 @@
-// What annotations keep: constants, which may be neither chrono's types nor views of text.
+// The constants of annotations, which may be neither chrono's types nor views of text.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -56,7 +56,7 @@ consteval void check_annotation_key(std::string_view key) {
   if (parse.mistake != SyntaxError::NONE) reject_annotation(syntax_sentence(parse, key));
 }
 
-/// What the text of an annotation is.
+/// The meaning of an annotation's text.
 enum class KeySource : unsigned char {
   text,    ///< a key template
   list,    ///< those of KEYS, separated as KeyList separates them
@@ -65,7 +65,7 @@ enum class KeySource : unsigned char {
 
 inline constexpr std::int64_t no_limit = -1;  ///< `forever` as a wait, `watchdog` as a lease
 
-/// What of an annotation does not change the type of its options. Times in milliseconds.
+/// The parts of an annotation that do not change the type of its options. Times in milliseconds.
 struct LockConstants {
   ConstantText key{};
   KeySource source = KeySource::text;

@@ -1,4 +1,4 @@
-// What reflection says about a function and its annotations.
+// Reflection on a function and its annotations.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -34,8 +34,8 @@ consteval MistakeText mistake_text(std::string_view sentence) {
   return {false, constant_text(std::string("latchkey: ") += sentence)};
 }
 
-/// What is wrong with the key of annotation `Index` for the parameters of its function; empty:
-/// nothing, or it has no key.
+/// A sentence about the error in the key of an annotation, for the parameters of its function;
+/// empty: there is none, or the annotation has no key.
 template <class Decorator>
 struct KeyMistake {
   template <std::meta::info, class, class...>
@@ -118,7 +118,7 @@ consteval bool has_same_annotations(std::meta::info one, std::meta::info other) 
   return true;
 }
 
-/// What is wrong with the annotations of a function, whoever calls it; empty: nothing.
+/// Describes the first error in the annotations of a function, whoever calls it; empty: none.
 consteval std::string annotations_mistake(std::meta::info function, std::string_view user) {
   if (is_constructor(function) || is_destructor(function)) {
     return name_of_function(function) +
@@ -236,7 +236,7 @@ consteval std::string proxied_coroutine_mistake(std::meta::info function) {
   return {};
 }
 
-/// The same for a call through a proxy with these first parameters; the others have defaults.
+/// Checks a call through a proxy with these first parameters; the others have defaults.
 template <std::meta::info Function, class... Parameters>
 consteval MistakeText check_proxy() {
   constexpr MistakeText whole = mistake_text(annotations_mistake(Function, "latchkey::Annotated"));

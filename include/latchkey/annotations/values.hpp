@@ -22,10 +22,10 @@
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
-/// What `latchkey::locked("key", type, wait, lease)` in an annotation is: the options of one LOCKED
-/// as a constant. Each member function returns the changed annotation, as those of LockOptions do
-/// for LOCKED; cancel_with is missing, because no std::stop_token is a constant. What cannot be
-/// right is a compile error at the annotation.
+/// The value of `latchkey::locked("key", type, wait, lease)` in an annotation: the options of one
+/// LOCKED as a constant. Each member function returns the changed annotation, as those of
+/// LockOptions do for LOCKED; cancel_with is missing, because no std::stop_token is a constant.
+/// Options that cannot be right are a compile error at the annotation.
 ///
 /// A structural type: its members are public only because the language requires it.
 template <class Timeout = Raise, class Unavailable = Raise, class Lost = detail::RaiseByDefault,
@@ -230,7 +230,7 @@ consteval LockAnnotation<> locked_by(const char (&)[N], const Second&, const Mor
   return {};
 }
 
-/// What `latchkey::once_per("report", 24h)` in an annotation is. Times in milliseconds.
+/// The value of `latchkey::once_per("report", 24h)` in an annotation. Times in milliseconds.
 struct OnceAnnotation : detail::AnnotationValue {
   detail::ConstantText key{};
   std::int64_t period = 0;

@@ -35,7 +35,7 @@ class BodyCancellation : public std::enable_shared_from_this<BodyCancellation> {
   void forward_cancellation(boost::asio::cancellation_slot from);
 
   // --- by the body's coroutine ---
-  /// Of a loss or of any other reason.
+  /// Why the body is cancelled: a loss, or any other reason.
   enum class Reason : bool { stop, loss };
   /// From now on a stop request cancels the body.
   void cancel_on(const std::stop_token& token, Reason reason);

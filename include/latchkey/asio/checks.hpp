@@ -35,7 +35,7 @@ template <class Executor>
 inline constexpr bool is_refused_before<boost::asio::detail::awaitable_frame_base<Executor>*> =
     true;
 
-/// What co_spawn would get from a LockedOperation.
+/// The result that co_spawn would get if it called a LockedOperation.
 template <class Body>
 struct NeverSpawned {};
 

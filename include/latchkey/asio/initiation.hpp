@@ -1,4 +1,4 @@
-// What a completion token's handler becomes: an asynchronous operation of the library.
+// How a completion token's handler becomes an asynchronous operation of the library.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -29,7 +29,7 @@ namespace latchkey::inline v1::detail {
 
 using AcquireSignature = void(std::exception_ptr, Hold);
 using TryAcquireSignature = void(std::exception_ptr, std::optional<Hold>);
-/// Of release, extend and what else ends as yes or no.
+/// The signature of release, extend and all else that ends as yes or no.
 using FlagSignature = void(std::exception_ptr, bool);
 using ReleaseSignature = FlagSignature;
 using DoneSignature = void(std::exception_ptr);
@@ -89,8 +89,8 @@ inline Attempt attempt_of(const Lock& lock, Wait wait, Lease lease) noexcept {
   return attempt;
 }
 
-/// What async_initiate calls. A type of its own instead of a lambda: GCC 12 destroys some lambdas
-/// of a co_await expression twice.
+/// The function object of async_initiate. A type of its own instead of a lambda: GCC 12 destroys
+/// some lambdas of a co_await expression twice.
 template <class Signature>
 struct Initiation {
   template <class Handler, class... Arguments>

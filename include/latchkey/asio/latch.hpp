@@ -19,7 +19,7 @@ namespace detail {
 
 using CountSignature = void(std::exception_ptr, std::uint32_t);
 
-/// What a request about a latch sets its count to, by a type of its own.
+/// The count that a request sets a latch to, in a type of its own.
 struct LatchCount {
   std::uint32_t count;
 };

@@ -24,7 +24,7 @@ using LeaderCoroutine = std::function<boost::asio::awaitable<void>(std::uint64_t
 
 namespace detail {
 
-/// What async_lead was given.
+/// The arguments of async_lead.
 struct LeadTerms {
   Locks locks;
   std::string key;

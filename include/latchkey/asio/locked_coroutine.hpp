@@ -80,8 +80,8 @@ boost::asio::awaitable<void> run_body(CoroutineRunOf<Result>& run, Body& body) {
   if (ended_by_loss) std::rethrow_exception(ended_by_loss);
 }
 
-/// What co_spawn starts: the whole call. `options`, `addresses` and `body` live in the coroutine
-/// that awaits it.
+/// The coroutine that co_spawn starts: the whole call. `options`, `addresses` and `body` live in
+/// the coroutine that awaits it.
 template <class Ready, class Body, class Result, class Options>
 boost::asio::awaitable<void> run_call(CoroutineRunOf<Result>& run, const Options& options,
                                       const void* const* addresses, Body& body) {

@@ -11,7 +11,7 @@
 /// A captureless callable of a unique type: makes a source location part of a type.
 #define LATCHKEY_DETAIL_HERE [] { return ::std::source_location::current(); }
 
-/// The same for a text and its place: `make` is a function that returns a PlacedText.
+/// A captureless callable for a text and its place: `make` is a function that returns a PlacedText.
 #define LATCHKEY_DETAIL_PLACED(make, ...) [] { return ::latchkey::detail::make(__VA_ARGS__); }
 
 /// The key of LOCKED with what is written after it. Without a key an overload says so.
@@ -23,7 +23,7 @@
   (::latchkey::detail::Given{::latchkey::detail::Addresses{__VA_ARGS__}, \
                              LATCHKEY_DETAIL_PLACED(placed, #__VA_ARGS__)})
 
-/// Those of HERE, and the function that it is in.
+/// The arguments of HERE, their names, the place, and the function that HERE is in.
 #define LATCHKEY_DETAIL_GIVEN_FOR_SCOPE(...)                                                    \
   (::latchkey::detail::GivenForScope{                                                           \
       ::latchkey::detail::Addresses{__VA_ARGS__}, LATCHKEY_DETAIL_PLACED(placed, #__VA_ARGS__), \

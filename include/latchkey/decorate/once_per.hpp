@@ -25,7 +25,7 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
-/// What follows the key in LOCKED_ONCE_PER: made by `latchkey::once_terms(period, options)`.
+/// The terms after the key in LOCKED_ONCE_PER: made by `latchkey::once_terms(period, options)`.
 struct [[nodiscard]] OnceTerms {
   std::chrono::milliseconds period{};
   OncePerOptions options{};

@@ -27,7 +27,7 @@ enum class NodeKind : std::uint8_t {
   STAR,        // [*]
 };
 
-/// What the value of a path is used for.
+/// How the value of a path is used.
 enum class Use : std::uint8_t {
   VALUE,    // its text
   INTEGER,  // a '%' follows

@@ -98,7 +98,7 @@ class BoundKey {
 
   /// Like Key<text>::render_many.
   [[nodiscard]] std::vector<std::string> render_many(std::span<const void* const> arguments) const;
-  /// The same, for the library's own use: adds the keys to `keys`.
+  /// Like the other render_many, for the library's own use: adds the keys to `keys`.
   void render_many(detail::RenderedKeys& keys, std::span<const void* const> arguments) const;
 
  private:

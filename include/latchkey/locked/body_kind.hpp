@@ -1,4 +1,4 @@
-// What a LOCKED does with its body.
+// How a LOCKED treats its body.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,9 +10,9 @@ namespace latchkey::inline v1::detail {
 template <class Returned>
 struct BodyKind {
   static constexpr bool is_coroutine = false;
-  /// What the body yields when its work is done.
+  /// The type that the body yields when its work is done.
   using Result = Returned;
-  /// What `LOCKED(...) AROUND(...) { body }` is.
+  /// The type of `LOCKED(...) AROUND(...) { body }`.
   template <class Ready, class Body>
   using Answer = Returned;
 };

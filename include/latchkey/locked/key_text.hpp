@@ -66,7 +66,7 @@ inline constexpr bool is_key_list = false;
 template <std::size_t N>
 inline constexpr bool is_key_list<KeyList<N>> = true;
 
-/// What the lambda of LOCKED(KEYS(...)) returns.
+/// The value that the lambda of LOCKED(KEYS(...)) returns.
 template <std::size_t N>
 struct PlacedKeys {
   FixedString<N> joined;

@@ -1,4 +1,4 @@
-// What is known of one LOCKED at one site before any call.
+// The facts of one LOCKED at one site that are known before any call.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -91,7 +91,7 @@ template <class Settings>
 struct LockedReady {
   const LockedAspect<Settings>& decorator;
   const void* const* addresses;
-  Site* outer = nullptr;  ///< of the aspect around this LOCKED
+  Site* outer = nullptr;  ///< the site of the aspect around this LOCKED
   [[no_unique_address]] OperationRoom operation{};
 };
 
@@ -230,7 +230,7 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
     return Kind::run(*this, body);
   }
 
-  /// Of a DECORATED, whose parameters are its own.
+  /// Moves the arguments out of a DECORATED, whose parameters are its own.
   [[nodiscard]] std::tuple<Arguments...> take_arguments() const {
     return take_at(std::index_sequence_for<Arguments...>());
   }

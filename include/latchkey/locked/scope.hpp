@@ -72,7 +72,7 @@ struct TakeHold {
   Result operator()() const { return LockedCall::innermost()->take_hold(); }
 };
 
-/// What HERE gives: the Hold, or an optional of it.
+/// The result of HERE: the Hold, or an optional of it.
 template <class Decorator>
 struct ScopeOf {
   static constexpr bool is_locked = false;

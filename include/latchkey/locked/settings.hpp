@@ -95,7 +95,7 @@ struct Settings {
     return std::get<static_cast<std::size_t>(setting)>(values);
   }
 
-  /// The same settings with one value replaced, whose type may differ.
+  /// Returns these settings with one value replaced, whose type may differ.
   template <Setting setting, class New>
   [[nodiscard]] constexpr auto replace(New value) && {
     return replace_at<static_cast<std::size_t>(setting)>(value,

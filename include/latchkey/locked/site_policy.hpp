@@ -61,7 +61,7 @@ inline constexpr std::string_view lock_by_kind = "LOCKED_BY";
 /// The kind of SiteNote whose `facts` point to an OnceSite.
 inline constexpr std::string_view once_kind = "LOCKED_ONCE_PER";
 
-/// What is known of one LOCKED_ONCE_PER before any call.
+/// The facts of one LOCKED_ONCE_PER that are known before any call.
 struct OnceSite {
   const char* said = "";       ///< as LockedSite::said
   mutable PolicySlot slot{0};  ///< written when policies are loaded
@@ -71,7 +71,7 @@ struct OnceSite {
 /// Throws NotConfigured.
 [[nodiscard]] const Locks& locks_for(const OnceSite& site, const Locks* said);
 
-/// What a LOCKED and its body can do.
+/// The properties of a LOCKED and its body.
 struct LockTraits {
   bool by_policy;         ///< LOCKED_BY: the note's text names the policy
   bool can_be_skipped;    ///< the result can express that the body did not run

@@ -1,4 +1,4 @@
-// What tests of a service need, without GoogleMock: target latchkey::testing_core.
+// Everything that tests of a service need, without GoogleMock: target latchkey::testing_core.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -31,7 +31,7 @@ class [[nodiscard]] ScopedPolicies {
  public:
   /// Throws one PolicyError with all mistakes.
   static ScopedPolicies from_file(const std::string& path);
-  /// The same from the text of a file; errors call it "the test's policies".
+  /// Like from_file, for the text of a file; errors call it "the test's policies".
   static ScopedPolicies from_text(const std::string& yaml);
   ScopedPolicies(const ScopedPolicies&) = delete;
   ScopedPolicies& operator=(const ScopedPolicies&) = delete;

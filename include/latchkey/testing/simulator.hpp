@@ -34,7 +34,7 @@ using MakeStore = std::function<std::unique_ptr<SimulatedStore>(Clock& clock)>;
 
 /// A fault that happens at a chosen time.
 struct ScheduledFault {
-  /// What happens.
+  /// The kinds of faults.
   enum class Kind : std::uint8_t {
     disconnect,      ///< the connection of `process` breaks, and is made anew after `length`
     freeze,          ///< `process` stops for `length`, as SIGSTOP does
@@ -47,7 +47,7 @@ struct ScheduledFault {
 
   /// When it happens, since the run began.
   std::chrono::milliseconds at{};
-  /// What happens.
+  /// The fault that happens.
   Kind kind = Kind::disconnect;
   /// Which process: the number is taken modulo the number of processes that the seed has drawn.
   std::uint32_t process = 0;
@@ -77,7 +77,7 @@ struct SimulationSettings {
 struct SimulationReport {
   std::string violation{};   ///< the first broken promise; empty if all were kept
   std::string trace{};       ///< everything that happened, a line for each event
-  std::uint64_t hash = 0;    ///< of everything that happened; equal if two runs are
+  std::uint64_t hash = 0;    ///< a hash of everything that happened; equal if two runs are
   std::uint64_t grants = 0;  ///< calls that were granted
   std::uint64_t losses = 0;  ///< holds that were lost
 };

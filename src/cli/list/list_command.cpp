@@ -63,7 +63,7 @@ void tell_apart(std::string& pattern, ConnectionOptions& connection) {
   if (pattern.empty()) pattern = "*";
 }
 
-/// What an inspect costs a server, in keys that a scan examines (measured).
+/// The cost of an inspect for a server, in keys that a scan examines (measured).
 constexpr std::uint64_t keys_per_inspect = 10;
 
 std::string keys_json(const std::vector<std::string>& keys) {

@@ -20,7 +20,7 @@ class Scan {
   /// Throws BackendUnavailable, BackendRefused; the scan can be continued then.
   [[nodiscard]] std::vector<std::string> next(std::uint64_t keys);
 
-  [[nodiscard]] bool complete() const noexcept { return complete_; }  ///< of all keys
+  [[nodiscard]] bool complete() const noexcept { return complete_; }  ///< all keys were examined
   [[nodiscard]] bool ended() const noexcept { return complete_ || examined_ >= most_; }
   [[nodiscard]] std::uint64_t examined() const noexcept { return examined_; }
   /// About how many keys there are; 0: not known.

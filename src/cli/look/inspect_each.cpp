@@ -12,7 +12,7 @@ LockInfo inspect(const Locks& locks, const std::string& key) {
     return locks.inspect(key);
   } catch (const BackendRefused&) {
     if (!locks.capabilities().permits) throw;
-    constexpr int any_number = 1;  // of a semaphore that would be made
+    constexpr int any_number = 1;  // the size of a semaphore that would be made
     try {
       LockInfo info = locks.semaphore(key, any_number).inspect();
       if (info.permits) return info;

@@ -63,7 +63,7 @@ void add_setting(Explanation& to, std::string_view setting, std::span<const Laye
   }
 }
 
-/// What is written between the commas of `said`, outside of parentheses and braces.
+/// Splits `said` at its commas, except inside parentheses, brackets and braces.
 std::vector<std::string> terms_of(std::string_view said) {
   std::vector<std::string> terms;
   int depth = 0;
@@ -80,8 +80,8 @@ std::vector<std::string> terms_of(std::string_view said) {
   return terms;
 }
 
-/// What LOCKED says of a setting, as it is written; empty: nothing, or it is known only when the
-/// call is made.
+/// Returns a setting as the code of the LOCKED says it; empty: it says nothing, or it is known only
+/// when the call is made.
 std::string in_code(std::string_view setting, const detail::LockPlace& place) {
   if (place.traits.by_policy || place.traits.once) return {};
   constexpr std::array<std::string_view, 3> positions{"type", "wait", "lease"};

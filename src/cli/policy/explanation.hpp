@@ -15,7 +15,7 @@ struct ExplainedSetting {
   std::string name;
   std::string value;
   std::string said_by;  ///< "rule 'Bank::*'", "policy 'money'", "defaults", "the code"
-  int line = 0;         ///< of the file; 0: the code
+  int line = 0;         ///< the line in the file; 0: the code
 };
 
 /// One LOCKED of one method.

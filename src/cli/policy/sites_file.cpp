@@ -19,7 +19,7 @@ namespace latchkey::inline v1::cli {
 using nlohmann::json;
 
 struct SitesFile::Reader {
-  /// Of pointers to pointers.
+  /// The most pointers to pointers that are followed.
   static constexpr std::size_t longest_chain = 64;
 
   SitesFile& file;

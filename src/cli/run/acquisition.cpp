@@ -53,8 +53,8 @@ void Acquisition::abandon() {
   if (locks) locks->close(std::chrono::milliseconds(0));
 }
 
-// What the release of another process grants lasts for 3 s at first, which looks like a lock that
-// is about to end.
+// A lock that another process has granted by its release has a lease of 3 s at first, which looks
+// like a lock that is about to end.
 void Acquisition::ensure_lease(Hold& acquired, milliseconds lease) {
   if (acquired.remaining() < lease / 2) acquired.extend(lease);
 }

@@ -49,7 +49,7 @@ class Acquisition {
   void acquire(const RunOptions& options, const Place& place, const std::stop_token& cancelled);
   /// The command starts with the lease that was asked for. Throws BackendUnavailable.
   static void ensure_lease(Hold& acquired, std::chrono::milliseconds lease);
-  /// What is left of the wait: connecting counts against it.
+  /// The rest of the wait: connecting counts against it.
   [[nodiscard]] Wait wait_left() const;
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -55,7 +55,7 @@ class ChildSupervisor {
   StopSchedule::Phase told_ = StopSchedule::Phase::RUNNING;  ///< the last phase that was signalled
   Clock::time_point deadline_{};                             ///< the last one known from the hold
   bool lost_ = false;
-  std::optional<int> status_{};  ///< of the child, once it has ended
+  std::optional<int> status_{};  ///< the child's exit status, once it has ended
   bool childless_ = false;       ///< no descendant is left
   WakeEvent lock_lost_;
   std::stop_callback<std::function<void()>> on_loss_;  // the last member: it sets lock_lost_

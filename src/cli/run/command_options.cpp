@@ -64,7 +64,7 @@ void add_command_options(CLI::App& app, CommandWords& words) {
       ->type_name("N")
       ->capture_default_str();
   app.add_flag("--quiet,-q", words.quiet, "Print nothing on stderr about the lock");
-  app.prefix_command();  // what follows a word that is not of `app` may be a command
+  app.prefix_command();  // words after one that is not of `app` may be a command
 }
 
 RunOptions command_options(const std::string& name, const CommandWords& words,

@@ -51,7 +51,7 @@ OnFailure parse_on_failure(const std::string& text) {
   throw UsageError("--on-failure '" + text + "': expected retry or skip");
 }
 
-/// What OncePer checks is checked by one, on locks in memory, which it does not use.
+/// Checks the words as OncePer checks its options, and plans the current instant.
 OncePlan plan_of(const OnceWords& words, Wait wait) {
   OncePerOptions options;
   options.offset = parse_duration("--offset", words.offset);

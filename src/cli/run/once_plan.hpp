@@ -1,4 +1,4 @@
-// What `latchkey once` adds to `latchkey run`: the instant that the command is for.
+// The plan that `latchkey once` adds to `latchkey run`: the instant that the command is for.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

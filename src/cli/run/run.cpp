@@ -140,7 +140,7 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
     print_message(failure.sentence);
     return failure.exit_code;
   }
-  // What no renewal has found, the release finds.
+  // The release finds a loss that no renewal has found.
   if (!release(options, hold, since, status) && !lost) {
     if (!options.quiet) print_message("the lock was lost while the command ran");
     lost = true;

@@ -9,7 +9,7 @@
 
 namespace latchkey::inline v1::cli {
 
-/// What is known about a lock. Empty optionals: not known (yet).
+/// The known facts of a lock. Empty optionals: not known (yet).
 struct LockRow {
   std::string key{};
   std::string type{};
@@ -17,7 +17,7 @@ struct LockRow {
   std::size_t holders = 0;
   std::optional<std::chrono::milliseconds> held{};  ///< since top saw this holder first
   bool held_longer = false;                         ///< it held already when top saw the lock first
-  std::optional<std::chrono::milliseconds> left{};  ///< of the lease
+  std::optional<std::chrono::milliseconds> left{};  ///< the rest of the lease
   bool endless = false;                             ///< the lease has no end
   std::uint64_t waiters = 0;
   unsigned contention = 0;  ///< in how many percent of the samples somebody waited

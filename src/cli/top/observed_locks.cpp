@@ -1,4 +1,4 @@
-// What `latchkey top` has seen of each lock so far.
+// The locks that `latchkey top` has seen so far, with a history of each.
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/top/observed_locks.hpp"
 
@@ -50,7 +50,7 @@ void ObservedLocks::awaited(const ListPage& page) {
     Lock& lock = at(page.names[index]);
     lock.waiters = lock.listed = page.waiters[index];
   }
-  awaited_ = page.names;  // of several servers, so not in order
+  awaited_ = page.names;  // from several servers, so not in order
   std::ranges::sort(awaited_, std::greater(),
                     [this](const std::string& key) { return locks_.at(key).waiters; });
   awaited_keys_ = std::max<std::size_t>(page.total, awaited_.size());

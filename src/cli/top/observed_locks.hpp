@@ -1,4 +1,4 @@
-// What `latchkey top` has seen of each lock so far.
+// The locks that `latchkey top` has seen so far, with a history of each.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

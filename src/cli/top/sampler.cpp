@@ -44,8 +44,8 @@ ListPage Sampler::all_awaited() {
   return all;
 }
 
-// What this costs grows with the number of keys that are waited for. A backend that cannot tell who
-// waits still has locks to show.
+// The cost grows with the number of keys that are waited for. A backend that cannot list them still
+// has locks to show.
 std::optional<ListPage> Sampler::query_awaited(TimePoint now) {
   if (!knows_waiters_ || awaited_pacer_.available(now) == 0) return std::nullopt;
   try {

@@ -27,14 +27,14 @@ class Sampler {
 
   Sampler(Locks locks, const TopOptions& options);
 
-  /// What the backend replies to one sample.
+  /// The backend's replies to one sample.
   struct Sample {
     std::optional<ListPage> awaited{};  ///< all keys that somebody waits for; empty: not queried
     std::vector<std::string> found{};   ///< by the scan
     bool scan_ended = false;
     bool scan_complete = false;  ///< it ended after all keys, not at its limit
     std::vector<LockInfo> infos{};
-    std::string progress{};  ///< of the scan
+    std::string progress{};  ///< how far the scan is
     bool knows_waiters = true;
   };
 

@@ -1,4 +1,4 @@
-// What the user of `latchkey top` has typed.
+// The keystrokes of the user of `latchkey top`.
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/top/top_controls.hpp"
 

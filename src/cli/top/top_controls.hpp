@@ -1,4 +1,4 @@
-// What the user of `latchkey top` has typed.
+// The keystrokes of the user of `latchkey top`.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -24,7 +24,7 @@ class TopControls {
   [[nodiscard]] bool quits() const noexcept { return quits_; }
   [[nodiscard]] bool paused() const noexcept { return paused_; }
   [[nodiscard]] bool edits_filter() const noexcept { return edits_filter_; }
-  /// Of the first row.
+  /// Whether the details of the first row are shown.
   [[nodiscard]] bool shows_details() const noexcept { return shows_details_; }
   /// The first row shown.
   [[nodiscard]] std::size_t first() const noexcept { return first_; }
@@ -41,7 +41,7 @@ class TopControls {
   bool edits_filter_ = false;
   bool shows_details_ = false;
   std::size_t first_ = 0;
-  std::string sequence_;  ///< of an escape sequence that is not complete
+  std::string sequence_;  ///< an escape sequence that is not complete
 };
 
 }  // namespace latchkey::inline v1::cli

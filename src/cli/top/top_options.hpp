@@ -18,7 +18,7 @@ struct TopOptions {
   ScanWords scan{1'000, 100'000};
   RowOrder order{};
   std::chrono::milliseconds interval = std::chrono::seconds(2);
-  std::size_t rows = 50;  ///< of a single table
+  std::size_t rows = 50;  ///< at most so many in a single table
   bool once = false;
   bool json = false;
 };

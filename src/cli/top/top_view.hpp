@@ -17,7 +17,7 @@ struct Size {
   std::size_t lines = 24;
 };
 
-/// What is on the screen, apart from its size.
+/// The content of the screen, apart from its size.
 struct TopView {
   std::string backend{};
   std::chrono::milliseconds interval{};
@@ -27,10 +27,10 @@ struct TopView {
   std::uint64_t waiters = 0;
   bool knows_waiters = true;
   std::string progress{};
-  std::string error{};  ///< of the last sample; empty: none
+  std::string error{};  ///< the error of the last sample; empty: none
   RowOrder order{};
   bool edits_filter = false;
-  bool shows_details = false;  ///< of the first row, instead of the table
+  bool shows_details = false;  ///< the details of the first row replace the table
   std::size_t first = 0;       ///< the first row shown
   std::span<const LockRow> rows{};
 };

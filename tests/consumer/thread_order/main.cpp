@@ -21,7 +21,7 @@ using latchkey::LockType;
 class Counts final : public latchkey::Listener {
  public:
   void on_event(const latchkey::Event&) override { ++events; }
-  long events = 0;  // of the one thread that calls listeners
+  long events = 0;  // used by the one thread that calls listeners
 };
 
 struct Account {

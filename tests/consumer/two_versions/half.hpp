@@ -1,4 +1,4 @@
-// What each half of the program says of its own latchkey.
+// How each half of the program describes its own latchkey.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ struct OverTcp {
   Options options() { return {}; }
 };
 
-/// The same with a name that is its own hash tag.
+/// Like OverTcp, over a Unix socket and with a name that is its own hash tag.
 struct OverUnixSocket : OverTcp {
   std::unique_ptr<Backend> backend() {
     return detail::redis::make_redis_backend(server().unix_uri(), options());

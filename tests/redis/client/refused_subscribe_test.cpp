@@ -60,7 +60,7 @@ TEST_F(RedisRefusedSubscribe, AForbiddenChannelLeavesNoListener) {
     entered = mine.has_value();
   });
   ASSERT_TRUE(awaits_a_subscriber("k"));
-  // What is left of the refused one would take the others along, in one command for all of them.
+  // A leftover of the refused channel would take the others along, in one command for all of them.
   client_({"CLIENT", "KILL", "TYPE", "pubsub"});
   EXPECT_TRUE(awaits_a_subscriber("k")) << "on the next connection";
   EXPECT_TRUE(hold.release());

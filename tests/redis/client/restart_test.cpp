@@ -30,7 +30,7 @@ class RedisRestart : public ::testing::Test {
   RedisServer server_;
 };
 
-/// What became of calls. Whatever else is thrown ends the test program.
+/// Counts how calls ended. Any other exception ends the test program.
 struct Ends {
   std::atomic<int> granted = 0, timeout = 0, unavailable = 0, lost = 0;
 

@@ -92,7 +92,7 @@ class ScriptedPeer {
   }
 
  public:
-  /// What Redis would say to the handshake, to PING and to subscriptions; ":0" to all else.
+  /// Returns Redis' reply to the handshake, to PING and to subscriptions; ":0" to all else.
   static std::string proper(const Command& command) {
     if (command[0] == "HELLO") {
       const std::string both = hello_answer(3, "run");

@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 
 enum class Trouble : std::uint8_t { MISCONF, LOADING, MAXCLIENTS };
 
-/// What the error of a call says, by which an operator finds the cure.
+/// The part of a call's error by which an operator finds the cure.
 constexpr std::string_view reason_of(Trouble trouble) {
   switch (trouble) {
     case Trouble::MISCONF: return "the server cannot save its data and accepts no writes (MISCONF ";

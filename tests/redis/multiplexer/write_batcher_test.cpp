@@ -111,8 +111,8 @@ class WriteBatcherOfALoop : public WriteBatcher {
     }
   }
   LoopDriver& loop() { return *loop_; }
-  /// What a handler submits. The server processes the first request, and has the second one, which
-  /// is long, so the renewals may be held back.
+  /// Submits as a handler does. The server processes the first request, and has the second one,
+  /// which is long, so the renewals may be held back.
   void submit_all() {
     submit(acquires_[0], Verb::acquire, long_key_);
     submit(acquires_[1], Verb::acquire, long_key_);

@@ -18,7 +18,7 @@ inline constexpr std::string_view all_keys[] = {"a", "{b}c", "c:1"};
 inline constexpr std::uint64_t ids_per_type = 3;
 inline constexpr std::uint64_t all_ids = ids_per_type * std::size(all_types);
 
-/// What an id is: its type, and whether the coordinator would let it wait for a key.
+/// A key, and the number of an id that may hold it or wait for it.
 struct Claim {
   std::string_view key;
   std::uint64_t number;

@@ -18,7 +18,7 @@ class FairOrder : public ScriptTest {
  protected:
   struct Waiter {
     std::string owner;
-    std::uint64_t number = 0;          // of ours
+    std::uint64_t number = 0;          // only for ours
     std::unique_ptr<JavaClient> java;  // null: ours
     long long wait = 0, waited = 0;    // Java's
     bool killed = false;

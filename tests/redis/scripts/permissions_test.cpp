@@ -270,7 +270,7 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
     }
   }
   for (const Script* const script : detail::redis::scripts::all()) {
-    if (script->name == "announce" || script->name == "check_batch") continue;  // of no request
+    if (script->name == "announce" || script->name == "check_batch") continue;  // for no request
     if (script->name.starts_with("set_")) continue;    // see SetPermissions
     if (script->name.ends_with("_permits")) continue;  // see PermitsWithoutACommand
     if (script->name.starts_with("latch_")) continue;  // see LatchesWithoutACommand

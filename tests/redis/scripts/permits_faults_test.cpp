@@ -122,7 +122,7 @@ TEST_F(PermitsTest, TwoHoldsNeverHaveTheSamePermit) {
   EXPECT_EQ(client.send(second).kind, Kind::granted);
   EXPECT_EQ(members(), 2'000);
   Request other = request(Verb::acquire, 1, 1'000, lease, 3'000);
-  other.id.space[1] ^= 1;  // of another process
+  other.id.space[1] ^= 1;  // an id of another process
   EXPECT_EQ(client.send(other).kind, Kind::granted);
   EXPECT_EQ(members(), 3'000);
 }

@@ -64,8 +64,8 @@ TEST_F(PermitsWithoutACommand, EachRefusalNamesTheCommandAndNeverAreMorePermitsG
   EXPECT_GT(refusals, 10);
 }
 
-// What one forbidden command stops is undone by a command that was allowed a moment ago, so a
-// second forbidden one changes nothing.
+// A change that a forbidden command cuts short is undone by a command that was allowed a moment
+// ago, so a second forbidden one changes nothing.
 TEST_F(PermitsWithoutACommand, TwoForbiddenCommandsLoseNoPermitEither) {
   for (const Request& asked : {request(Verb::acquire, 7, 1), request(Verb::acquire, 7, 2),
                                request(Verb::release, 1, 1), request(Verb::release, 2, 2)}) {

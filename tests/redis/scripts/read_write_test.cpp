@@ -236,7 +236,7 @@ TEST_F(ReadWriteScripts, VerifyReportsWhoHoldsWhat) {
 
 TEST_F(ReadWriteScripts, ALongReadOutlivesRedissonsRenewalOfTheHash) {
   client.acquire("k", read, id(1), 60 * lease);
-  redis({"PEXPIRE", "k", "30000"});  // what its watchdog of another reader does
+  redis({"PEXPIRE", "k", "30000"});  // as Redisson's watchdog of another reader does
   EXPECT_EQ(client.send(Verb::verify, "k", read, id(1)).kind, Kind::granted);
   expect_ttl("k", 60 * lease);
   redis({"PEXPIRE", "k", "30000"});

@@ -43,7 +43,7 @@ class SessionInCluster : public SessionTest {
   static std::string hello(int number) {
     return testing::hello_answer(number, "run", "master", "", "cluster") + "%0\r\n";
   }
-  /// The same of a server without sharded channels.
+  /// The replies of a server without sharded channels to HELLO 3, INFO and PUBSUB SHARDNUMSUB.
   static std::string hello_without_sharded(int number) {
     return testing::hello_answer(number, "run", "master", "", "cluster") +
            "-ERR Unknown PUBSUB subcommand or wrong number of arguments for 'SHARDNUMSUB'\r\n";

@@ -61,7 +61,7 @@ class SessionTest : public ::testing::Test {
             .login = std::move(login), .timeout = timeout, .calls = {}, .seed = 7}) {}
   explicit SessionTest(Session::Settings settings) : session(std::move(settings)) {}
 
-  /// Of a session whose grants `least` replicas must confirm.
+  /// The settings of a session whose grants `least` replicas must confirm.
   static Session::Settings with_replicas(int least) {
     return {.login = {.user = "",
                       .password = "",

@@ -32,7 +32,7 @@ class SetPermissions : public ScriptTest {
   ScriptClient set{server.client(), {.layout = &layout}};
 };
 
-/// What works, if less well, without the command.
+/// Whether the script works, if less well, without the command.
 bool does_without(std::string_view script, std::string_view command) {
   return command == "publish" || command == "dbsize" ||
          ((script == "set_inspect" || script == "set_release") && command == "pubsub");

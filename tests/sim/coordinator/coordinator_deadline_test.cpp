@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-/// What another thread reads after the event's time was read.
+/// Whether another thread, which reads the clock `by` later than the event, sees a loss.
 bool lost_later(const Script& script, const Caller& held, milliseconds by) {
   return held.hold->is_lost(script.now() + by);
 }

@@ -134,8 +134,8 @@ TEST(Coordinator, HoldForReleasesTheKeyWhenItsTimeIsOver) {
   EXPECT_EQ(next.answer, Answer::pending);
 }
 
-/// What the end of a hold is reported as that was kept for `kept`, whose `expire` was answered by
-/// `told`, and whose release at the end meets an outage.
+/// Returns how the end of a hold is reported that was kept for `kept`. Its `expire` was answered by
+/// `told`, and its release at the end meets an outage.
 std::string end_of_a_kept_hold(milliseconds kept, Kind told) {
   CoordinatorSettings settings;
   settings.events = CoordinatorSettings::Events::everything;

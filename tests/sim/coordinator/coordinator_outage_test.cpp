@@ -1,4 +1,4 @@
-// What a coordinator answers, and what it releases, while the backend does not answer.
+// Tests of a coordinator's answers and releases while the backend does not answer.
 #include <chrono>
 #include <string>
 #include <vector>

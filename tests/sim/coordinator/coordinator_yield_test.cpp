@@ -63,7 +63,7 @@ TEST(CoordinatorYield, TheReplyToAReleaseSaysWhetherTheNextAttemptMayStart) {
 }
 
 TEST(CoordinatorYield, NextToNobodyAnAttemptFollowsTheReleaseAtOnceForFiveMilliseconds) {
-  TwoCalls script(WRITE, REENTRANT);  // of another type, so there is no cohort
+  TwoCalls script(WRITE, REENTRANT);  // the types differ, so there is no cohort
   script.release(script.holder());
   script.answer(notified(0));
   script.answer(Kind::granted);

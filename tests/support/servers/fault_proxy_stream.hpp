@@ -33,7 +33,7 @@ class ProxyStream {
     if (!rules.dropping) pieces_.push_back({std::move(bytes), now + rules.delay});
   }
 
-  /// What may be written now.
+  /// Returns the bytes that may be written now.
   [[nodiscard]] std::string_view ready(Time now) const {
     if (rules.holding || pieces_.empty() || pieces_.front().due > now) return {};
     const std::string_view bytes = pieces_.front().bytes;

@@ -48,8 +48,8 @@ std::size_t SlotMover::move_keys(std::size_t slot, std::size_t most) {
   return moved;
 }
 
-// What waiters of latchkey leave beside a lock may be on both nodes, because scripts do not name it
-// as a key. A lock never is.
+// The data that waiters of latchkey leave beside a lock may be on both nodes, because scripts do
+// not name it as a key. A lock never is.
 void SlotMover::migrate(const std::vector<std::string>& keys) {
   std::vector<std::string> locks, beside;
   for (const std::string& key : keys) {

@@ -38,7 +38,7 @@ class PrometheusTest : public ::testing::Test {
     }
     return found;
   }
-  /// Of the places in this file with events: of all other LOCKED there are zeros.
+  /// The metric of a place in this file with events: all other LOCKED have zeros.
   prometheus::ClientMetric at(const std::string& name, const std::string& key_template,
                               Labels more = {}) {
     prometheus::ClientMetric found;

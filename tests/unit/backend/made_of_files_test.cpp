@@ -1,4 +1,4 @@
-// What is made of files follows them.
+// Tests of objects that are made of files and follow them.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -109,7 +109,7 @@ TEST(HashKey, HashesSimilarKeysDifferently) {
     low.insert(hash & 255);
     high.insert(hash >> 56);
   }
-  // Of 256 balls in 256 urns about 162 urns get one.
+  // With 256 balls in 256 urns, about 162 urns get one.
   EXPECT_GT(low.size(), 130U);
   EXPECT_GT(high.size(), 130U);
 }

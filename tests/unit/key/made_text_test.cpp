@@ -74,7 +74,7 @@ std::string outcome(Call call) {
   }
 }
 
-/// What both evaluators give for the key, whose only argument is `a`.
+/// Returns the text that both evaluators give for the key, whose only argument is `a`.
 template <FixedString Template, class T>
 std::string text(const T& a) {
   const BoundKey bound = bind_key(parse_key(Template.view()), schema_of<"a", T>());

@@ -1,4 +1,4 @@
-// What keys in code render to: each kind of value, escaping, functions, limits, no heap.
+// Tests of rendered keys in code: each kind of value, escaping, functions, limits, no heap.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -136,7 +136,7 @@ TEST(KeyRender, HashValuesNeverChange) {
   EXPECT_EQ(rendered<"{hash(a)}">("order-7"), "4135112802681129290");
   EXPECT_EQ(rendered<"{hash(a) % 64}">("user@example.com"), "62");
   EXPECT_EQ(rendered<"{hash(a)}">(42), "9298553800152202476");
-  // Of the text as it would stand in the key: escaped, unless raw.
+  // The hash is that of the text as it would stand in the key: escaped, unless raw.
   EXPECT_EQ(rendered<"{hash(a)}">("a/b"), "17958288187378220828");
   EXPECT_EQ(rendered<"{hash(raw(a))}">("a/b"), "17484577898152094444");
   // Longer than any key, because it is never kept.
@@ -149,7 +149,7 @@ TEST(KeyRender, DefaultsReplaceAbsentAndEmptyValues) {
   EXPECT_EQ(rendered<"{a ?: 'none'}">(std::optional<int>{3}), "3");
   EXPECT_EQ(rendered<"{a ?: 'none'}">(""), "none");
   EXPECT_EQ((rendered<"{a ?: b}", "a, b">(std::optional<int>{}, "x/y")), "x%2Fy");
-  // What the first alternative had already written is taken back.
+  // The text that the first alternative had already written is taken back.
   EXPECT_EQ((rendered<"{b + ':' + a ?: 'none'}", "a, b">(std::optional<int>{}, 1)), "none");
   EXPECT_EQ((rendered<"{hash(b + ':' + a ?: 'none')}", "a, b">(std::optional<int>{}, 1)),
             std::to_string(key_hash("none")));

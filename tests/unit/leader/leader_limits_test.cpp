@@ -1,4 +1,4 @@
-// What a Leader refuses, and what it is in a forked child.
+// Tests of the arguments that a Leader refuses, and of a Leader in a forked child.
 #include <gtest/gtest.h>
 
 #include <chrono>

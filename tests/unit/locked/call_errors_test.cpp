@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
-/// What a call threw.
+/// The error that a call threw.
 struct Thrown {
   std::string sentence{};
   bool body_ran = false;

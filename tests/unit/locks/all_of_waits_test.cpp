@@ -29,7 +29,7 @@ class AllOfWaits : public ::testing::Test, public ManualLocks {
   }
 };
 
-// What is held must not run out while the rest is awaited, however much longer that takes, and all
+// Held keys must not run out while the rest is awaited, however much longer that takes, and all
 // have the full lease in the end.
 TEST_F(AllOfWaits, HeldKeysAreRenewedWhileTheOthersAreAwaited) {
   Hold theirs = another().lock("b", LockType::FAIR).acquire(0ms, 1h);

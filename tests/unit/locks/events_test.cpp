@@ -48,8 +48,8 @@ TEST_F(EventsTest, OfSeveralKeysCarryTheCallSiteToo) {
   for (const Event& event : recorder.of(Kind::granted)) EXPECT_EQ(event.method(), "transfer");
 }
 
-/// What an acquire of "a" and "b" by each of four threads reports while they are in each other's
-/// way. Each call takes them in one step first, gives back what it got, and goes on one by one.
+/// Checks the events of acquires of "a" and "b" by four threads that are in each other's way. Each
+/// call takes both in one step first, gives back what it got, and continues one by one.
 void expect_no_event_of_an_inner_call(const Locks& locks, tests::Recorder& recorder,
                                       LockType type) {
   constexpr std::size_t threads = 4, rounds = 50, keys = 2;

@@ -78,7 +78,7 @@ TEST_F(LockTest, CopiesAreTheSameLock) {
   Lock lock = locks.lock("k");
   Lock copy = lock;
   lock.lock();
-  copy.lock();  // the same owner: counted
+  copy.lock();  // counted: the owner is the same
   lock.unlock();
   EXPECT_TRUE(locks.inspect("k").locked);
   copy.unlock();

@@ -118,7 +118,7 @@ TEST(MemoryBackend, TooManyNotificationsAreReplacedByOneLinkUp) {
   EXPECT_EQ(notes.back().kind, Notification::Kind::link_up);
 }
 
-/// What only the lock guards, and how it was used.
+/// Data that only the lock guards, and how it was used.
 struct Guarded {
   std::atomic<int> writers = 0, readers = 0, overlaps = 0;
   long counter = 0;  // not atomic: the lock is all that guards it

@@ -20,7 +20,7 @@ using latchkey::Verb;
 
 struct Entry {
   std::uint64_t id;
-  LockType type;  // of a holder
+  LockType type;  // only for a holder
   Clock::time_point ends;
   std::uint64_t token = 0;
 };

@@ -45,7 +45,7 @@ class PolicyText {
   std::string path_;
 };
 
-/// What every file must have: the program's LOCKED_BY takes its lock from there.
+/// The part that every file must have: the program's LOCKED_BY takes its lock from there.
 inline const std::string money = "policies:\n  money:\n    key: \"money:{account.id}\"\n";
 inline const std::string memory = "backends:\n  main: \"memory:\"\n";
 

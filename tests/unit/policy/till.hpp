@@ -22,7 +22,7 @@ struct Account {
   LATCHKEY_REFLECT(Account);
 };
 
-/// What a body saw of its lock.
+/// The lock as its body saw it.
 struct Seen {
   bool locked = false;
   std::string key;

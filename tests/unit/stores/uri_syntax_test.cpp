@@ -1,4 +1,4 @@
-// What the URIs of all stores have in common.
+// Tests of the syntax that the URIs of all stores share.
 #include "backend/uri/uri_syntax.hpp"
 
 #include <gtest/gtest.h>

@@ -28,7 +28,7 @@ const till::Account ada{7, "ada", 0};
 
 class ScopedPoliciesTest : public ::testing::Test {
  protected:
-  /// What a LOCKED_BY without a policy says.
+  /// Returns the error of a LOCKED_BY without a policy.
   static std::string refusal() {
     try {
       Till().pay(ada);

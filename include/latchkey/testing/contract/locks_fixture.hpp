@@ -21,7 +21,7 @@ class BackendLocks : public Contract<Store> {
 
   static constexpr bool has_surface = requires(Store& store, Locks made) { store.surface(made); };
 
-  /// What the tests call: the Locks, or what `Store::surface` puts before them.
+  /// Returns the object that the tests call: the Locks, or what `Store::surface` puts before them.
   auto locks() {
     Locks made(this->store.backend(), this->store.options());
     if constexpr (has_surface) {

@@ -1,4 +1,4 @@
-// What the cases are variations of compiles.
+// Correct code, of which the cases are variations.
 #include <latchkey/annotations.hpp>
 
 using namespace std::chrono_literals;
