@@ -182,7 +182,7 @@ Findings first_line_says_why(const SourceFile& file) {
 // A comment that leans on its neighbour, or has no subject, must be read twice.
 Findings comments_have_a_subject(const SourceFile& file) {
   static const std::regex comment{R"(^\s*//[/!]?<?)"};
-  static const std::regex after_code{R"(^\s*[^\s/].*\s///?<? (Of|The same|What|Whoever)\b)"};
+  static const std::regex after_code{R"(^\s*[^\s/"][^"]*\s///?<? (Of|The same|What|Whoever)\b)"};
   static const std::regex bad{R"(^\s*//[/!]?<?\s*(Of|The same|What|Whoever)\b)"};
   Findings findings;
   bool in_comment = false;
