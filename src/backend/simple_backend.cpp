@@ -42,7 +42,7 @@ Outcome not_offered(const Request& request) {
 void SimpleBackend::Queue::add(Loop& loop) {
   const std::lock_guard lock(mutex_);
   if (std::ranges::find(loops_, &loop) == loops_.end()) loops_.push_back(&loop);
-  if (first_ready_ != nullptr) loop.tell_of_work();
+  if (first_ready_ != nullptr) loop.notify_of_work();
 }
 
 void SimpleBackend::Queue::remove(Loop& loop) {
@@ -54,13 +54,13 @@ SimpleBackend::Lane* SimpleBackend::Queue::take(Job& job, Loop& loop) {
   const std::lock_guard lock(mutex_);
   loop.clear();
   Lane* const lane = take_locked(job);
-  if (first_ready_ != nullptr) loop.tell_of_work();
+  if (first_ready_ != nullptr) loop.notify_of_work();
   return lane;
 }
 
 void SimpleBackend::Queue::wake_one() noexcept {
   parked_.wake_one();
-  if (!loops_.empty()) loops_.front()->tell_of_work();
+  if (!loops_.empty()) loops_.front()->notify_of_work();
 }
 
 SimpleBackend::SimpleBackend(Clock& clock) : clock_(clock), queue_(std::make_unique<Queue>()) {}

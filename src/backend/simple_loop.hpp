@@ -34,7 +34,7 @@ class SimpleBackend::Loop final : public LoopDriver {
   }
 
   // --- by the queue, with its mutex held ---
-  void tell_of_work() const noexcept { ::eventfd_write(work_.get(), 1); }
+  void notify_of_work() const noexcept { ::eventfd_write(work_.get(), 1); }
   void clear() const noexcept {
     eventfd_t count = 0;
     ::eventfd_read(work_.get(), &count);

@@ -27,28 +27,28 @@ namespace {
 class FutexAlarm final : public Parker::Alarm {
  public:
   Parker::Wake ring() noexcept override {
-    rung_.store(1, std::memory_order_release);
-    return {&rung_, all_bits};
+    unparked_.store(1, std::memory_order_release);
+    return {&unparked_, all_bits};
   }
 
   /// No futex waits on CLOCK_BOOTTIME, and other clocks stop while the machine is suspended: the
   /// boot clock is read every second.
   void sleep_until(const Clock& clock, Clock::time_point deadline) noexcept {
     constexpr Clock::duration longest = std::chrono::seconds(1);
-    while (rung_.load(std::memory_order_acquire) == 0) {
+    while (unparked_.load(std::memory_order_acquire) == 0) {
       const Clock::time_point now = clock.now();
       if (deadline <= now) return;
       const Clock::duration left = std::min(deadline - now, longest);
       const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
       const timespec length{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-      detail::futex_wait(rung_, 0, &length);
+      detail::futex_wait(unparked_, 0, &length);
     }
   }
 
  private:
   static constexpr std::uint32_t all_bits = ~std::uint32_t{0};
 
-  detail::FutexWord rung_{0};
+  detail::FutexWord unparked_{0};
 };
 
 }  // namespace

@@ -20,13 +20,13 @@ Place& place_of(std::string_view key) noexcept { return places[hash_key(key) % 4
 
 }  // namespace
 
-void tell_sanitizer_of_grant(std::string_view key, LockType type) noexcept {
+void annotate_grant(std::string_view key, LockType type) noexcept {
   Place& place = place_of(key);
   __tsan_acquire(&place.written);
   if (type != LockType::READ) __tsan_acquire(&place.read);
 }
 
-void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept {
+void annotate_release(std::string_view key, LockType type) noexcept {
   Place& place = place_of(key);
   __tsan_release(type == LockType::READ ? &place.read : &place.written);
 }

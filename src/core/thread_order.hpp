@@ -16,8 +16,8 @@ extern "C" {
 
 namespace latchkey::inline v1::detail {
 
-void tell_sanitizer_of_grant(std::string_view key, LockType type) noexcept;
-void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept;
+void annotate_grant(std::string_view key, LockType type) noexcept;
+void annotate_release(std::string_view key, LockType type) noexcept;
 
 /// A program under ThreadSanitizer may use a library that was built without it. The sanitizer then
 /// sees neither the atomics nor the futexes of latchkey, and would report accesses that a lock
@@ -32,14 +32,14 @@ void tell_sanitizer_of_release(std::string_view key, LockType type) noexcept;
 /// lock.
 inline void order_after_grant(std::string_view key, LockType type) noexcept {
   if (&__tsan_acquire != nullptr) [[unlikely]] {
-    tell_sanitizer_of_grant(key, type);
+    annotate_grant(key, type);
   }
 }
 
 /// Called before the lock can be granted to another owner, on the thread that releases it.
 inline void order_before_release(std::string_view key, LockType type) noexcept {
   if (&__tsan_release != nullptr) [[unlikely]] {
-    tell_sanitizer_of_release(key, type);
+    annotate_release(key, type);
   }
 }
 

@@ -68,14 +68,14 @@ class Match {
     };
     const auto found = std::find_if(fitting.begin(), fitting.end(), beats_all);
     if (found != fitting.end()) return *found;
-    if (!fitting.empty()) tell_tie(fitting, place);
+    if (!fitting.empty()) report_tie(fitting, place);
     return nullptr;
   }
 
   [[nodiscard]] bool is_used(const Rule& rule) const { return used_.contains(&rule); }
 
  private:
-  void tell_tie(const std::vector<const Rule*>& fitting, const LockPlace& place) {
+  void report_tie(const std::vector<const Rule*>& fitting, const LockPlace& place) {
     const auto is_beaten = [&](const Rule* one) {
       return ranges::any_of(fitting, [&](const Rule* other) {
         return is_more_specific(other->pattern.value, one->pattern.value);

@@ -189,7 +189,7 @@ void LeaderLoop::watch_until_callback_ends() noexcept {
     if (state_ == LeaderState::stopping) {
       wait_until(Clock::never());
     } else if (const auto reason = reason_to_stop()) {
-      tell_to_stop(*reason);
+      request_stop_of_callback(*reason);
     } else {
       wait_until(locks_.clock().now() + hold_->remaining() - stop_before_);
     }
@@ -203,7 +203,7 @@ std::optional<std::string_view> LeaderLoop::reason_to_stop() const noexcept {
                                            .asked = resigns_ || destroyed_.stop_requested()});
 }
 
-void LeaderLoop::tell_to_stop(std::string_view reason) noexcept {
+void LeaderLoop::request_stop_of_callback(std::string_view reason) noexcept {
   state_ = LeaderState::stopping;
   std::stop_source stop = stop_;
   const std::uint64_t term = term_;

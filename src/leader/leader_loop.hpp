@@ -72,7 +72,7 @@ class LeaderLoop {
   void watch_until_callback_ends() noexcept LATCHKEY_REQUIRES(mutex_);
   [[nodiscard]] std::optional<std::string_view> reason_to_stop() const noexcept
       LATCHKEY_REQUIRES(mutex_);
-  void tell_to_stop(std::string_view reason) noexcept LATCHKEY_REQUIRES(mutex_);
+  void request_stop_of_callback(std::string_view reason) noexcept LATCHKEY_REQUIRES(mutex_);
   void end_term() noexcept;
   void fail(const char* why) noexcept;
   void pause() noexcept;

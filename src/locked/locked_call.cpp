@@ -226,8 +226,8 @@ void LockedCall::name(const KeyError& error, Site& site, std::string_view key_te
 
 namespace {
 
-void tell_hidden(const Locks* locks, LockType type, const Site& site, std::string_view key,
-                 std::string_view what) {
+void report_hidden(const Locks* locks, LockType type, const Site& site, std::string_view key,
+                   std::string_view what) {
   try {
     if (locks == nullptr) locks = &default_locks();
     Event event;
@@ -257,11 +257,11 @@ Entry LockedCall::failed(const Locks* locks, LockType type, const Site& site) no
   } catch (const BackendUnavailable&) {
     return Entry::unavailable;
   } catch (const LockError& error) {
-    tell_hidden(locks, type, site, error.key(), error.what());
+    report_hidden(locks, type, site, error.key(), error.what());
   } catch (const std::exception& error) {
-    tell_hidden(locks, type, site, {}, error.what());
+    report_hidden(locks, type, site, {}, error.what());
   } catch (...) {
-    tell_hidden(locks, type, site, {}, "something that is not a std::exception");
+    report_hidden(locks, type, site, {}, "something that is not a std::exception");
   }
   return Entry::unavailable;
 }

@@ -98,7 +98,7 @@ class Repair {
 
   void close_quotes(Problems& problems) {
     for (std::size_t line = 0; line < lines_.size(); ++line) {
-      if (leaves_quote_open(lines_[line])) tell_and_take_out(line, problems);
+      if (leaves_quote_open(lines_[line])) report_and_take_out(line, problems);
     }
   }
 
@@ -109,7 +109,7 @@ class Repair {
         said.mark.line < 0 ? last : std::min(static_cast<std::size_t>(said.mark.line), last);
     // The parser notices an open bracket only in a later line.
     for (std::size_t line = said_at + 1; line-- > 0;) {
-      if (times_[line] == 0 && tell_and_take_out(line, problems)) return true;
+      if (times_[line] == 0 && report_and_take_out(line, problems)) return true;
     }
     if (times_[said_at] < 2) {
       const bool first = times_[said_at] == 0;
@@ -136,7 +136,7 @@ class Repair {
 
  private:
   void take_out(std::size_t line) { ++times_[line]; }
-  bool tell_and_take_out(std::size_t line, Problems& problems) {
+  bool report_and_take_out(std::size_t line, Problems& problems) {
     const auto mistake = mistake_in_line(lines_[line], static_cast<int>(line) + 1, quotable_[line]);
     if (!mistake) return false;
     problems.push_back(*mistake);

@@ -72,4 +72,13 @@ inline constexpr std::array private_words{
     PrivateWord{"Crowd", "Workload"},
 };
 
+/// Parts of names that came back in variants: a name must not begin with one, nor have it after a
+/// '_'.
+inline constexpr std::array private_stems{
+    PrivateWord{"stand_by", "follow"},      PrivateWord{"standing_by", "following"},
+    PrivateWord{"rung_", "notified"},       PrivateWord{"go_on", "resume"},
+    PrivateWord{"tell_", "report, notify"}, PrivateWord{"ask_again", "retry"},
+    PrivateWord{"look_again", "poll"},
+};
+
 }  // namespace latchkey::tidy

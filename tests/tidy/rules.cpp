@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <span>
 #include <utility>
 
 #include "exceptions.hpp"
@@ -52,6 +53,15 @@ bool has_word(std::string_view line, std::string_view word) {
     const std::size_t end = from + word.size();
     const bool begins = from == 0 || !is_word_byte(line[from - 1]);
     if (begins && (end == line.size() || !is_word_byte(line[end]))) return true;
+  }
+  return false;
+}
+
+/// A name in `line` begins with `stem`, or has it after a '_'.
+bool has_stem(std::string_view line, std::string_view stem) {
+  for (std::size_t from = line.find(stem); from != std::string_view::npos;
+       from = line.find(stem, from + 1)) {
+    if (from == 0 || line[from - 1] == '_' || !is_word_byte(line[from - 1])) return true;
   }
   return false;
 }
@@ -209,12 +219,16 @@ Findings uses_no_private_word(const SourceFile& file) {
   std::size_t number = 0;
   for (const std::string_view line : file.lines()) {
     ++number;
-    for (const PrivateWord& known : private_words) {
-      if (!has_word(line, known.word)) continue;
-      findings.push_back(at(file, number,
-                            "private word '" + std::string{known.word} + "'; expected " +
-                                std::string{known.instead}));
-    }
+    const auto find = [&](std::span<const PrivateWord> words, const auto& has) {
+      for (const PrivateWord& known : words) {
+        if (!has(line, known.word)) continue;
+        findings.push_back(at(file, number,
+                              "private word '" + std::string{known.word} + "'; expected " +
+                                  std::string{known.instead}));
+      }
+    };
+    find(private_words, has_word);
+    find(private_stems, has_stem);
   }
   return findings;
 }

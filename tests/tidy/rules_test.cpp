@@ -145,6 +145,13 @@ TEST(TidyRules, APrivateWordIsFoundAsAWholeWord) {
       uses_no_private_word(file("src/core/a.cpp", "DormitoryTest my_Gate Gates\n")).empty());
 }
 
+TEST(TidyRules, AStemOfAPrivateWordIsFoundInItsVariants) {
+  for (const char* found : {"void tell_all();\n", "bool may_go_on_;\n", "longest_stand_by\n"}) {
+    EXPECT_EQ(uses_no_private_word(file("src/core/a.cpp", found)).size(), 1U) << found;
+  }
+  EXPECT_TRUE(uses_no_private_word(file("src/core/a.cpp", "ergo_on intell_ tell go on\n")).empty());
+}
+
 TEST(TidyRules, AFreeFunctionHasNoNameOfAFunctionOfStd) {
   EXPECT_EQ(
       has_no_name_of_std(

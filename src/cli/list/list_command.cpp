@@ -52,7 +52,7 @@ struct ListWords {
 
 /// Both positional arguments are optional, and only one of them is a URI. Without any other URI, an
 /// address is one whose scheme was forgotten.
-void tell_apart(std::string& pattern, ConnectionOptions& connection) {
+void choose_uri(std::string& pattern, ConnectionOptions& connection) {
   std::string& uri = connection.uri;
   const bool none_is_named =
       uri.empty() && connection.config.empty() && std::getenv("LATCHKEY_URI") == nullptr;
@@ -158,7 +158,7 @@ void add_list(CLI::App& app, Action& action) {
   command->add_flag("--json", words->json, "One JSON object on one line for each lock");
   command->footer(examples);
   command->callback([words, &action] {
-    tell_apart(words->pattern, words->connection);
+    choose_uri(words->pattern, words->connection);
     action = [words] { return list(*words); };
   });
 }

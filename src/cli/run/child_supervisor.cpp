@@ -137,11 +137,12 @@ void ChildSupervisor::follow_stop() {
 /// Waits until a signal arrives, the lock is lost or the schedule is due.
 void ChildSupervisor::await_event() const {
   const bool ending = told_ != Phase::RUNNING || status_;
-  constexpr std::chrono::milliseconds look_again{20};  // nothing reports the end of a descendant
+  constexpr std::chrono::milliseconds descendants_poll{
+      20};  // nothing reports the end of a descendant
   const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::TERM;
   Clock::duration length = std::chrono::hours(1);
   if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();
-  if (ending) length = std::min<Clock::duration>(length, look_again);
+  if (ending) length = std::min<Clock::duration>(length, descendants_poll);
   alarm_.set_after(length);
   // The event of a loss stays readable. After the child has ended, a loss changes nothing.
   pollfd events[] = {{signals_.descriptor(), POLLIN, 0},

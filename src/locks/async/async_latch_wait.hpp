@@ -41,7 +41,7 @@ class AsyncLatchWait final : public LatchWaits::Waiter {
   [[nodiscard]] Clock::time_point due() const noexcept { return due_; }
   /// No thread and no backend is left for it.
   void drop() noexcept { request_.reset(); }
-  void tell_ended() noexcept { observer_.ended(); }
+  void notify_ended() noexcept { observer_.ended(); }
 
   AsyncLatchWait* next_async = nullptr;  ///< in the list of LatchWaits
 

@@ -35,19 +35,19 @@ void LatchWait::read(Clock::time_point now) noexcept {
 void LatchWait::on_count(std::uint64_t count, Clock::time_point now) noexcept {
   trouble_.clear();
   silent_since_ = now;
-  if (count != 0) return go_on(now);
+  if (count != 0) return resume(now);
   step_ = Step::opened;
 }
 
 void LatchWait::on_no_answer(std::string reason, Clock::time_point now) noexcept {
   trouble_ = std::move(reason);
-  go_on(now);
+  resume(now);
 }
 
 void LatchWait::on_subscribed(Clock::time_point now) noexcept { read(now); }
 void LatchWait::on_wake(Clock::time_point now) noexcept { read(now); }
 
-void LatchWait::go_on(Clock::time_point now) noexcept {
+void LatchWait::resume(Clock::time_point now) noexcept {
   const Clock::time_point end = this->end();
   if (now >= end) {
     step_ = trouble_.empty() ? Step::timed_out : Step::unavailable;

@@ -51,7 +51,7 @@ class LatchWait {
 
  private:
   void read(Clock::time_point now) noexcept;
-  void go_on(Clock::time_point now) noexcept;
+  void resume(Clock::time_point now) noexcept;
   [[nodiscard]] Clock::time_point end() const noexcept;
 
   Settings settings_;

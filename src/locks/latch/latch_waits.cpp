@@ -176,7 +176,7 @@ void LatchWaits::tick() noexcept {
     AsyncLatchWait& wait = *std::exchange(each, each->next_async);
     if (wait.advance()) {
       remove_async(wait);
-      wait.tell_ended();
+      wait.notify_ended();
     } else {
       next = std::min(next, wait.due());
     }
@@ -188,7 +188,7 @@ void LatchWaits::end_all() noexcept {
   while (AsyncLatchWait* const each = first_async()) {
     remove_async(*each);
     each->drop();
-    each->tell_ended();
+    each->notify_ended();
   }
 }
 

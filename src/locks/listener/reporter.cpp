@@ -48,7 +48,7 @@ void Reporter::unlock_failed(const LockError& why) noexcept {
 void Reporter::error(Event::Kind kind, std::string_view key, LockType type,
                      std::string_view text) noexcept {
   try {
-    if (options_.listener == nullptr) return tell_first(kind, text);
+    if (options_.listener == nullptr) return print_first(kind, text);
     Event event;
     event.kind = kind;
     event.type = type;
@@ -63,7 +63,7 @@ void Reporter::error(Event::Kind kind, std::string_view key, LockType type,
 
 // An unlock on a thread that does not hold leaves the key locked for ever, and nothing else says
 // so.
-void Reporter::tell_first(Event::Kind kind, std::string_view text) {
+void Reporter::print_first(Event::Kind kind, std::string_view text) {
   if (kind != Event::Kind::unlock_error || told_.exchange(true)) return;
   std::clog << "latchkey: an unlock failed: " + std::string(text) +
                    "; only Options::listener learns of more of them\n";

@@ -77,7 +77,7 @@ class Reporter {
     bool never_up;  ///< Startup::allow_down: no loss has been reported
   };
 
-  void tell_first(Event::Kind kind, std::string_view text);
+  void print_first(Event::Kind kind, std::string_view text);
   void connection_found(const Connection& found);
   void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
   /// False: an event of this kind about `event.server` says nothing new. May change `event.kind`.
@@ -88,7 +88,7 @@ class Reporter {
   DueTimes& due_times_;
   const CoordinatorSettings::Events wanted_;
   Notifier notifier_;
-  std::atomic<bool> told_{false};  ///< tell_first has
+  std::atomic<bool> told_{false};  ///< print_first has
   SmallMutex mutex_;
   std::vector<Down> down_ LATCHKEY_GUARDED_BY(mutex_);
 };

@@ -21,7 +21,7 @@ namespace latchkey::inline v1::detail::stores {
 namespace {
 
 /// After this time without a caller, a thread that awaits nothing leads.
-constexpr std::chrono::milliseconds longest_stand_by{5};
+constexpr std::chrono::milliseconds longest_brief_follow{5};
 /// How many deliveries a thread hands over before it looks for more.
 constexpr std::size_t batch_size = 32;
 
@@ -107,15 +107,16 @@ void DrivenBackend::drive(Parker& parker, Clock::time_point until) {
     if (wait(role(seen), parker, until)) break;
     works = true;
   }
-  // The thread that stands by completes the requests of threads that do not drive.
-  if (!led_ && (expects_something() || standing_by_ == 0)) followers_.wake_one();
+  // A brief follower completes the requests of threads that do not drive.
+  if (!led_ && (expects_something() || brief_followers_ == 0)) followers_.wake_one();
 }
 
-// While callers come and go, each leads for itself, and one that awaits nothing stands by.
+// While callers come and go, each leads for itself, and one that awaits nothing follows briefly.
 DrivenBackend::Role DrivenBackend::role(std::uint64_t& seen) const {
   const bool callers_come = std::exchange(seen, arrivals_) != arrivals_;
-  const bool stands_by = callers_come && (led_ ? standing_by_ == 0 : !expects_something());
-  if (stands_by) return Role::stand_by;
+  const bool follows_briefly =
+      callers_come && (led_ ? brief_followers_ == 0 : !expects_something());
+  if (follows_briefly) return Role::brief_follower;
   return led_ ? Role::follower : Role::leader;
 }
 
@@ -123,15 +124,15 @@ bool DrivenBackend::wait(Role role, Parker& parker, Clock::time_point until) {
   switch (role) {
     case Role::leader: return lead(parker, until);
     case Role::follower: return follow(parker, until);
-    case Role::stand_by: return stand_by(parker, until);
+    case Role::brief_follower: return follow_briefly(parker, until);
   }
   return false;
 }
 
-bool DrivenBackend::stand_by(Parker& parker, Clock::time_point until) {
-  ++standing_by_;
-  const bool unparked = follow(parker, std::min(until, later(clock_.now(), longest_stand_by)));
-  --standing_by_;
+bool DrivenBackend::follow_briefly(Parker& parker, Clock::time_point until) {
+  ++brief_followers_;
+  const bool unparked = follow(parker, std::min(until, later(clock_.now(), longest_brief_follow)));
+  --brief_followers_;
   return unparked;
 }
 
@@ -150,7 +151,7 @@ void DrivenBackend::attempt(Act&& act) {
 }
 
 // Notifies once until the store is up again: one of several servers may refuse, another be down.
-void DrivenBackend::tell_refusal() {
+void DrivenBackend::report_refusal() {
   Outbox& outbox = client_->outbox();
   const Failure* const failure = client_->failure();
   if (outbox.is_up()) refused_ = false;
@@ -163,7 +164,7 @@ void DrivenBackend::tell_refusal() {
 
 bool DrivenBackend::work() {
   attempt([this] { client_->advance(clock_.now()); });
-  tell_refusal();
+  report_refusal();
   client_->descriptors().forget_events();
   return deliver();
 }
@@ -249,7 +250,7 @@ void DrivenBackend::forget_parent() noexcept {
   doorbell_.renew();
   led_ = delivering_ = refused_ = false;
   batch_.resize(batch_size);  // a thread of the parent may have had it
-  standing_by_ = 0;
+  brief_followers_ = 0;
   followers_.clear();
   loops_.clear();
 }

@@ -60,9 +60,9 @@ class DrivenBackend final : public Backend, private ForkParticipant {
 
   /// The role of a thread in `drive`: it decides which events the thread waits for.
   enum class Role : std::uint8_t {
-    leader,    ///< the client's descriptors
-    follower,  ///< its own event, while another thread leads
-    stand_by,  ///< as a follower, for a moment: while callers come and go, each leads for itself
+    leader,          ///< the client's descriptors
+    follower,        ///< its own event, while another thread leads
+    brief_follower,  ///< a follower for a moment: while callers come and go, each leads for itself
   };
 
   /// Calls the client. Without memory for that, the client starts over, and every request that is
@@ -74,7 +74,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   /// Lets the client do what it can, and delivers. True: there was something.
   bool work() LATCHKEY_REQUIRES(mutex_);
   /// Tells the sinks of a store that has begun to refuse this client.
-  void tell_refusal() LATCHKEY_REQUIRES(mutex_);
+  void report_refusal() LATCHKEY_REQUIRES(mutex_);
   /// `seen`: the arrivals that this thread knew of when it asked last.
   [[nodiscard]] Role role(std::uint64_t& seen) const LATCHKEY_REQUIRES(mutex_);
   /// True: the parker was unparked. So do lead and follow.
@@ -82,7 +82,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   bool lead(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool follow(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   /// Follows for a moment, then looks whether callers still come.
-  bool stand_by(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
+  bool follow_briefly(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   void poll(Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   /// A request is under way, or the store may report something without one.
   [[nodiscard]] bool expects_something() const LATCHKEY_REQUIRES(mutex_);
@@ -105,8 +105,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   bool refused_ LATCHKEY_GUARDED_BY(mutex_) = false;     ///< the sinks know that the store refuses
   /// The deliveries that are handed to sinks together. Empty while a thread does that.
   std::vector<Delivery> batch_ LATCHKEY_GUARDED_BY(mutex_);
-  std::uint64_t standing_by_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< threads in stand_by
-  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;     ///< calls of drive so far
+  std::uint64_t brief_followers_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< threads in follow_briefly
+  std::uint64_t arrivals_ LATCHKEY_GUARDED_BY(mutex_) = 0;         ///< calls of drive so far
   Clock::time_point polls_until_ LATCHKEY_GUARDED_BY(mutex_) = Clock::never();
   std::uint64_t polls_change_ LATCHKEY_GUARDED_BY(mutex_) = 0;  ///< DescriptorSet::changes then
   ParkedThreads followers_ LATCHKEY_GUARDED_BY(mutex_);

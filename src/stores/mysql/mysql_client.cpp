@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 /// How often a client that has requests looks for what killed processes have left behind.
 constexpr std::chrono::seconds sweep_interval{1};
 /// How long the handshake waits before it looks again whether the last session has ended.
-constexpr milliseconds look_again{5};
+constexpr milliseconds handshake_pause{5};
 
 /// It asks for something that does not exist yet: it does not wait for a server that is down.
 bool fails_fast(Verb verb) noexcept {
@@ -102,7 +102,7 @@ void MysqlClient::send(TimePoint now) {
 
 void MysqlClient::advance(TimePoint now) {
   connection_.advance();
-  while (go_on(now)) {
+  while (step(now)) {
   }
   if (stage_ == Stage::up && connection_.state() != MysqlConnection::State::broken) return;
   const ConnectionFailure* const known = policy_.last_failure();
@@ -113,7 +113,7 @@ void MysqlClient::advance(TimePoint now) {
       outbox_);
 }
 
-bool MysqlClient::go_on(TimePoint now) {
+bool MysqlClient::step(TimePoint now) {
   using State = MysqlConnection::State;
   const State state = connection_.state();
   if (stage_ == Stage::down) {
@@ -152,13 +152,13 @@ bool MysqlClient::shake_hands(TimePoint now) {
            now);
       return true;
     }
-    return now >= ask_again_at_ && ask();
+    return now >= retry_at_ && ask();
   }
   switch (handshake_.read(connection_.results(), connection_.error())) {
     case Handshake::Next::send: return ask();
     case Handshake::Next::wait:
       stage_ = Stage::pausing;
-      ask_again_at_ = later(now, look_again);
+      retry_at_ = later(now, handshake_pause);
       return false;
     case Handshake::Next::failed: lose(handshake_.failure(), now); return true;
     case Handshake::Next::done: break;
@@ -248,7 +248,7 @@ Clock::time_point MysqlClient::due() const noexcept {
   const TimePoint expiry = batch_.expires_at(
       [this](const Request& request, TimePoint at) { return gives_up_at(request, at); });
   const TimePoint next = stage_ == Stage::down      ? policy_.next_attempt_at()
-                         : stage_ == Stage::pausing ? std::min(ask_again_at_, deadline_)
+                         : stage_ == Stage::pausing ? std::min(retry_at_, deadline_)
                                                     : deadline_;
   return std::min(expiry, next);
 }

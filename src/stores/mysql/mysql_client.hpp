@@ -54,7 +54,7 @@ class MysqlClient final : public stores::StoreClient {
   enum class Stage { down, connecting, handshake, pausing, up };
 
   /// True: something has changed, and there may be more to do.
-  bool go_on(TimePoint now);
+  bool step(TimePoint now);
   bool shake_hands(TimePoint now);
   bool serve(TimePoint now);
   /// Sends what waits, if the connection is idle and there is enough. True: it was sent.
@@ -78,7 +78,7 @@ class MysqlClient final : public stores::StoreClient {
   Stage stage_ = Stage::down;
   /// When the whole attempt (connecting, handshake, pausing) or the reply (up) is overdue.
   TimePoint deadline_ = Clock::never();
-  TimePoint ask_again_at_{};  ///< pausing
+  TimePoint retry_at_{};  ///< pausing
   std::optional<ServerSession> session_;
   TimePoint sent_{};  ///< the last batch
   stores::BatchPacing pacing_;

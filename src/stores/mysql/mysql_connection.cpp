@@ -65,7 +65,7 @@ void MysqlConnection::connect(const MysqlUri& uri) {
   error_ = set_options(mysql_, uri_);
   if (error_.number != 0) return fail();
   state_ = State::connecting;
-  go_on(start(Step::connect));
+  run(start(Step::connect));
 }
 
 void MysqlConnection::query(std::string text) {
@@ -75,7 +75,7 @@ void MysqlConnection::query(std::string text) {
   error_ = {};
   reply_size_ = 0;
   state_ = State::running;
-  go_on(start(Step::send));
+  run(start(Step::send));
 }
 
 void MysqlConnection::advance() {
@@ -86,10 +86,10 @@ void MysqlConnection::advance() {
     error_ = {2006, "the server has closed the connection"};
     return fail();
   }
-  if (const int status = ready_status(ready); status != 0) go_on(resume(status));
+  if (const int status = ready_status(ready); status != 0) run(resume(status));
 }
 
-void MysqlConnection::go_on(int events) {
+void MysqlConnection::run(int events) {
   while (events == 0) {
     const Step next = after_step();
     if (next == Step::connect) break;

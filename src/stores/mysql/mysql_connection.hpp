@@ -88,7 +88,7 @@ class MysqlConnection {
   enum class Step { connect, send, await, read, row, next };
 
   /// `events`: what the library waits for; 0: the step is finished.
-  void go_on(int events);
+  void run(int events);
   int start(Step step);
   int resume(int events);
   /// Ends the step and returns the one that follows; Step::connect: none does.

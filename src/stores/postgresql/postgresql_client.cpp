@@ -12,7 +12,7 @@
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
-/// A third of the time for which the server keeps a subscription that is not renewed is 20 s.
+/// The server keeps a subscription that is not renewed for a minute, and sweeps every 5 s at most.
 constexpr std::chrono::seconds upkeep_interval{5};
 
 std::string new_channel() {

@@ -3,11 +3,15 @@
 #include "stores/postgresql/session.hpp"
 
 #include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "stores/postgresql/connect_failure.hpp"
@@ -38,6 +42,24 @@ class Parameters {
  private:
   std::vector<std::pair<std::string, std::string>> all_;
 };
+
+/// How many bytes have arrived at the socket and were not read.
+std::size_t unread_bytes(int socket) {
+  int bytes = 0;
+  ::ioctl(socket, FIONREAD, &bytes);
+  return static_cast<std::size_t>(std::max(bytes, 0));
+}
+
+/// How many bytes have ever arrived at the socket; empty: it is none of TCP.
+std::optional<std::uint64_t> bytes_received_by_tcp(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  constexpr std::size_t needed =
+      offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received;
+  const bool is_tcp = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+  if (!is_tcp || size < needed) return std::nullopt;
+  return info.tcpi_bytes_received;
+}
 
 }  // namespace
 
@@ -192,18 +214,26 @@ bool Session::flush() {
   return true;
 }
 
-// Counts before libpq reads: bytes that arrive in between may be missed, and bytes that libpq
-// leaves in the socket are counted once more by the next call.
+// libpq does not say how much it has read. TCP does; on a Unix socket it is at least what has gone
+// meanwhile, and at least the space that libpq makes before it reads.
 bool Session::read() {
-  int arrived = 0;
-  ::ioctl(::PQsocket(connection_.get()), FIONREAD, &arrived);
-  unfinished_bytes_ += static_cast<std::size_t>(std::max(arrived, 0));
-  return unfinished_bytes_ <= longest_result && ::PQconsumeInput(connection_.get()) == 1;
+  constexpr std::size_t least_space = 8192;
+  const int socket = ::PQsocket(connection_.get());
+  const std::size_t before = unread_bytes(socket);
+  if (::PQconsumeInput(connection_.get()) != 1) return false;
+  const std::size_t left = unread_bytes(socket);
+  if (const auto received = bytes_received_by_tcp(socket)) {
+    bytes_read_ = *received - std::min<std::uint64_t>(left, *received);
+  } else {
+    bytes_read_ += std::max(before - std::min(left, before), std::min(before, least_space));
+  }
+  return !is_too_long();
 }
 
+bool Session::is_too_long() const noexcept { return bytes_read_ - bytes_ended_ > longest_result; }
+
 std::string Session::why_broken() const {
-  return unfinished_bytes_ > longest_result ? "the server's reply is longer than 64 MiB"
-                                            : "the connection ended";
+  return is_too_long() ? "the server's reply is longer than 64 MiB" : "the connection ended";
 }
 
 ResultHandle Session::result() {
@@ -219,7 +249,7 @@ ResultHandle Session::result() {
 }
 
 ConnectionFailure Session::lost() const {
-  if (unfinished_bytes_ > longest_result) return {false, why_broken()};
+  if (is_too_long()) return {false, why_broken()};
   std::string why = connect_failure(::PQerrorMessage(connection_.get())).text;
   return {false, "the connection ended: " + std::move(why)};
 }
@@ -231,7 +261,7 @@ void Session::close() noexcept {
   forget_descriptor();
   connection_.reset();
   state_ = State::down;
-  unfinished_bytes_ = 0;
+  bytes_read_ = bytes_ended_ = 0;
   ends_at_ = again_at_ = Clock::never();
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,7 +71,7 @@ class Session {
   [[nodiscard]] bool read();
   static constexpr std::size_t longest_result = std::size_t{64} << 20;
   /// A result or a notification was complete.
-  void result_ended() noexcept { unfinished_bytes_ = 0; }
+  void result_ended() noexcept { bytes_ended_ = bytes_read_; }
   /// Why `read` has returned false.
   [[nodiscard]] std::string why_broken() const;
   void close() noexcept;
@@ -102,6 +104,7 @@ class Session {
   [[nodiscard]] std::string identity_query() const;
   [[nodiscard]] std::string old_session_query() const;
   [[nodiscard]] ConnectionFailure lost() const;
+  [[nodiscard]] bool is_too_long() const noexcept;
 
   const PostgresqlUri& uri_;
   const Layout& layout_;
@@ -114,7 +117,8 @@ class Session {
   int watched_ = -1;  ///< the connection's descriptor, while it is watched
   std::unique_ptr<stores::HostLookup> lookup_;
   ResultHandle collected_;
-  std::size_t unfinished_bytes_ = 0;             ///< that have arrived since `result_ended`
+  std::uint64_t bytes_read_ = 0;                 ///< from the connection, by libpq
+  std::uint64_t bytes_ended_ = 0;                ///< those of them up to `result_ended`
   Clock::time_point ends_at_ = Clock::never();   ///< when the attempt is overdue
   Clock::time_point again_at_ = Clock::never();  ///< ending_old: the next look
   bool created_ = false;                         ///< in this attempt

@@ -153,5 +153,23 @@ TEST_F(PostgresqlReply, AReplyOfMoreThan64MebibytesEndsTheConnection) {
             Outcome::Kind::granted);
 }
 
+// libpq reads some 16 KiB of such rows at a time. What it left was counted again each time.
+TEST_F(PostgresqlReply, AReplyOfManySmallRowsIsNotTooLong) {
+  const PostgresqlServer real;
+  real.sql()(
+      "CREATE OR REPLACE FUNCTION latchkey.list(pattern text) RETURNS TABLE (its_name text, "
+      "waiters bigint) LANGUAGE sql AS $$SELECT 'name ' || n, 1::bigint FROM "
+      "generate_series(1, 200000) AS n$$");
+  for (const std::string& uri : {real.uri(), real.socket_uri()}) {
+    const Options options{.command_timeout = 20s};
+    Probe probe(connect_backend(uri, options), options);
+    ListPart part;
+    std::vector<std::string> names;
+    const Outcome outcome = probe.list("*", part, names);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::granted) << uri << outcome.reason;
+    EXPECT_EQ(names.size(), 200'000U);
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::tests

@@ -69,7 +69,7 @@ TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
     void on_event(const Event& event) override {
       ++told;
       if (event.kind != Kind::unlock_error) return;
-      go_on.get_future().wait();  // until more is queued
+      resume.get_future().wait();  // until more is queued
       locks.reset();
       hold.reset();
       after = told.load();
@@ -78,14 +78,14 @@ TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
     std::optional<Locks> locks;
     std::optional<Hold> hold;
     std::atomic<int> told{0}, after{0};
-    std::promise<void> go_on, done;
+    std::promise<void> resume, done;
   };
   Dropping listener;
   listener.locks = Locks::connect("memory:", {.listener = &listener});
   listener.hold = listener.locks->lock("k").acquire();
   listener.locks->lock("nobody's").unlock();
   for (int round = 0; round < 10; ++round) listener.locks->lock("other").acquire().release();
-  listener.go_on.set_value();
+  listener.resume.set_value();
   ASSERT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
   std::this_thread::sleep_for(20ms);  // it has returned, most times
   EXPECT_EQ(listener.told, listener.after);
