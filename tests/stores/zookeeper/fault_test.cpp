@@ -106,9 +106,10 @@ TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveTheLossOfTheConnection) {
 }
 
 TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsFoundAgain) {
-  FaultProxy proxy(server().port());
+  const ZooKeeperServer keeps_folders(1h);
+  FaultProxy proxy(keeps_folders.port());
   const std::string folder = fresh_folder();
-  const Locks direct = connect_zookeeper(server().uri(folder));
+  const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
     const Hold makes_folders = direct.lock("key").acquire(5s);
   }
@@ -130,9 +131,10 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsFoundAgain) {
 }
 
 TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
-  FaultProxy proxy(server().port());
+  const ZooKeeperServer keeps_folders(1h);
+  FaultProxy proxy(keeps_folders.port());
   const std::string folder = fresh_folder();
-  const Locks direct = connect_zookeeper(server().uri(folder));
+  const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
     const Hold makes_folders = direct.lock("key").acquire(5s);
   }
@@ -150,9 +152,10 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
 
 // Nobody repeats a release after the lease, and the node stayed for 10 s.
 TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
-  FaultProxy proxy(server().port());
+  const ZooKeeperServer keeps_folders(1h);
+  FaultProxy proxy(keeps_folders.port());
   const std::string folder = fresh_folder();
-  const Locks direct = connect_zookeeper(server().uri(folder));
+  const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
     const Hold makes_folders = direct.lock("key").acquire(5s);
   }

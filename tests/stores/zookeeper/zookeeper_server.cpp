@@ -72,7 +72,8 @@ ZooKeeperServer& ZooKeeperServer::shared() {
   return *server;
 }
 
-ZooKeeperServer::ZooKeeperServer() : folder_(fresh_folder()), port_(free_zookeeper_port()) {
+ZooKeeperServer::ZooKeeperServer(std::chrono::milliseconds container_check)
+    : folder_(fresh_folder()), port_(free_zookeeper_port()), container_check_(container_check) {
   configure({});
   start();
 }
@@ -114,10 +115,10 @@ void ZooKeeperServer::start() {
 
 void ZooKeeperServer::launch() {
   process_ = std::make_unique<Process>(
-      std::vector<std::string>{"/usr/bin/java", "-Xmx256m", "-XX:+UseSerialGC",
-                               "-XX:TieredStopAtLevel=1", "-Dznode.container.checkIntervalMs=500",
-                               "-Dzookeeper.forceSync=no", "-cp", jars, program_,
-                               folder_ / "zoo.cfg"},
+      std::vector<std::string>{
+          "/usr/bin/java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+          "-Dznode.container.checkIntervalMs=" + std::to_string(container_check_.count()),
+          "-Dzookeeper.forceSync=no", "-cp", jars, program_, folder_ / "zoo.cfg"},
       folder_ / "log");
 }
 

@@ -19,7 +19,9 @@ namespace latchkey::tests {
 /// it by its id and deletes the folder. The server also ends with the thread that started it.
 class ZooKeeperServer {
  public:
-  ZooKeeperServer();
+  /// `container_check`: how often it deletes empty folders.
+  explicit ZooKeeperServer(
+      std::chrono::milliseconds container_check = std::chrono::milliseconds(500));
   /// A member of an ensemble, which may not serve yet when the constructor returns. `members`: the
   /// lines of the configuration that name all of them.
   ZooKeeperServer(int number, const std::string& members);
@@ -55,6 +57,7 @@ class ZooKeeperServer {
 
   std::filesystem::path folder_;
   std::uint16_t port_ = 0;
+  std::chrono::milliseconds container_check_{500};
   std::string program_ = "org.apache.zookeeper.server.ZooKeeperServerMain";
   std::unique_ptr<Process> process_;
 };
