@@ -1,21 +1,21 @@
 # latchkey::etcd: locks in an etcd cluster, by gRPC over libnghttp2.
 set(latchkey_etcd_sources
-  src/stores/etcd/etcd_client.cpp
-  src/stores/etcd/etcd_link.cpp
-  src/stores/etcd/etcd_uri.cpp
+  src/stores/etcd/client.cpp
+  src/stores/etcd/connection.cpp
   src/stores/etcd/recipe/administration.cpp
   src/stores/etcd/recipe/lock_queue.cpp
   src/stores/etcd/recipe/lock_queue_acquire.cpp
   src/stores/etcd/recipe/lock_queue_holds.cpp
   src/stores/etcd/recipe/lock_queue_watches.cpp
   src/stores/etcd/recipe/place.cpp
-  src/stores/etcd/register_etcd.cpp
+  src/stores/etcd/register.cpp
   src/stores/etcd/sessions.cpp
   src/stores/etcd/transport/byte_stream.cpp
   src/stores/etcd/transport/grpc_message.cpp
   src/stores/etcd/transport/grpc_transport.cpp
   src/stores/etcd/transport/http2_session.cpp
   src/stores/etcd/transport/tls_filter.cpp
+  src/stores/etcd/uri.cpp
   src/stores/etcd/watches.cpp
   src/stores/etcd/wire/messages.cpp)
 latchkey_store(etcd "${latchkey_etcd_sources}" include/latchkey/etcd.hpp)

@@ -21,7 +21,7 @@
 
 #include "fuzz/moves.hpp"
 #include "fuzz/store_play.hpp"
-#include "stores/etcd/etcd_client.hpp"
+#include "stores/etcd/client.hpp"
 #include "stores/etcd/fake_server.hpp"
 #include "stores/etcd/wire/protobuf.hpp"
 

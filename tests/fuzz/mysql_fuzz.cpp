@@ -5,9 +5,9 @@
 // server answers.
 //
 // Covers: src/stores/mysql/batch.cpp src/stores/mysql/handshake.cpp src/stores/mysql/layout.cpp
-// Covers: src/stores/mysql/mysql_client.cpp src/stores/mysql/mysql_connection.cpp
-// Covers: src/stores/mysql/own_layout.cpp src/stores/mysql/own_permits.cpp
-// Covers: src/stores/mysql/own_administration.cpp src/stores/mysql/session_settings.cpp
+// Covers: src/stores/mysql/client.cpp src/stores/mysql/connection.cpp
+// Covers: src/stores/mysql/native_layout.cpp src/stores/mysql/native_permits.cpp
+// Covers: src/stores/mysql/native_administration.cpp src/stores/mysql/session_settings.cpp
 // Covers: src/stores/mysql/shedlock_layout.cpp
 #include <algorithm>
 #include <array>
@@ -23,8 +23,8 @@
 
 #include "fuzz/moves.hpp"
 #include "fuzz/store_play.hpp"
+#include "stores/mysql/client.hpp"
 #include "stores/mysql/fake_server.hpp"
-#include "stores/mysql/mysql_client.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 // server answers.
 //
 // Covers: src/stores/postgresql/batch.cpp src/stores/postgresql/layout.cpp
-// Covers: src/stores/postgresql/own_permits.cpp src/stores/postgresql/subscriptions.cpp
+// Covers: src/stores/postgresql/native_permits.cpp src/stores/postgresql/subscriptions.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,8 +20,8 @@
 
 #include "fuzz/moves.hpp"
 #include "fuzz/store_play.hpp"
+#include "stores/postgresql/client.hpp"
 #include "stores/postgresql/fake_server.hpp"
-#include "stores/postgresql/postgresql_client.hpp"
 
 namespace {
 

@@ -83,17 +83,17 @@ class FakeZooKeeper {
 
   void accept() {
     await_event(listening_.get(), POLLIN);
-    link_ = FileDescriptor(::accept4(listening_.get(), nullptr, nullptr, flags));
+    connection_ = FileDescriptor(::accept4(listening_.get(), nullptr, nullptr, flags));
     const int yes = 1;
-    require(::setsockopt(link_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0);
+    require(::setsockopt(connection_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0);
   }
   /// Reads what the client has sent with this descriptor.
   void work(int client) {
     client_ = client;
-    if (!link_.valid()) return;
-    if (client_ >= 0) await_delivery(client_, link_.get());
+    if (!connection_.valid()) return;
+    if (client_ >= 0) await_delivery(client_, connection_.get());
     std::array<char, 4096> part{};
-    for (ssize_t size = 0; (size = ::recv(link_.get(), part.data(), part.size(), 0)) > 0;) {
+    for (ssize_t size = 0; (size = ::recv(connection_.get(), part.data(), part.size(), 0)) > 0;) {
       received_.append(part.data(), static_cast<std::size_t>(size));
     }
     while (received_.size() >= 4 && received_.size() >= 4 + number_at(received_, 0)) {
@@ -108,22 +108,22 @@ class FakeZooKeeper {
   }
   void send(const std::string& message) { send_raw(text(message)); }
   void send_raw(const std::string& bytes) {
-    if (!link_.valid()) return;
-    if (::send(link_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0 && client_ >= 0)
-      await_delivery(link_.get(), client_);
+    if (!connection_.valid()) return;
+    if (::send(connection_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0 && client_ >= 0)
+      await_delivery(connection_.get(), client_);
   }
   /// The client's port is free at once.
   void hang_up() {
-    if (!link_.valid()) return;
+    if (!connection_.valid()) return;
     const linger at_once{.l_onoff = 1, .l_linger = 0};
-    ::setsockopt(link_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    link_.reset();
+    ::setsockopt(connection_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    connection_.reset();
     if (client_ >= 0) await_event(client_, POLLRDHUP);
   }
 
  private:
   static constexpr int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-  FileDescriptor listening_, link_;
+  FileDescriptor listening_, connection_;
   int client_ = -1;
   std::uint16_t port_ = 0;
   bool greeted_ = false;

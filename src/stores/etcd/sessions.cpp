@@ -20,7 +20,7 @@ std::string hex_of(std::int64_t lease) {
 
 }  // namespace
 
-Sessions::Sessions(EtcdLink& link, Clock& clock, std::chrono::seconds timeout,
+Sessions::Sessions(EtcdConnection& link, Clock& clock, std::chrono::seconds timeout,
                    std::function<void(Session&)> on_lost)
     : link_(link), clock_(clock), timeout_(timeout), on_lost_(std::move(on_lost)) {}
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/etcd/etcd_link.hpp"
+#include "stores/etcd/connection.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
@@ -47,7 +47,7 @@ class Sessions {
   using Suits = std::function<bool(const Session&)>;
 
   /// `on_lost`: once for each session that etcd has ended.
-  Sessions(EtcdLink& link, Clock& clock, std::chrono::seconds timeout,
+  Sessions(EtcdConnection& link, Clock& clock, std::chrono::seconds timeout,
            std::function<void(Session&)> on_lost);
 
   /// A session that is alive and suits, perhaps a new one. Immediately if there is one.
@@ -92,7 +92,7 @@ class Sessions {
   void drop_unused(Clock::time_point now);
   [[nodiscard]] Clock::time_point keep_alive_at(const Session& session) const noexcept;
 
-  EtcdLink& link_;
+  EtcdConnection& link_;
   Clock& clock_;
   const std::chrono::seconds timeout_;
   const std::function<void(Session&)> on_lost_;

@@ -13,7 +13,7 @@
 
 #include <latchkey/clock.hpp>
 
-#include "stores/etcd/etcd_link.hpp"
+#include "stores/etcd/connection.hpp"
 #include "stores/etcd/wire/messages.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
@@ -31,7 +31,7 @@ class Watches {
   using OnReply = std::function<void(const WatchReply&)>;
 
   /// A stream on which etcd has not confirmed a watch after `timeout` is ended.
-  Watches(EtcdLink& link, Clock& clock, std::chrono::milliseconds timeout) noexcept
+  Watches(EtcdConnection& link, Clock& clock, std::chrono::milliseconds timeout) noexcept
       : link_(link), clock_(clock), timeout_(timeout) {}
 
   /// Deletions of a key, or of the keys up to `end`, from `revision` on; 0: from now on.
@@ -66,7 +66,7 @@ class Watches {
   void on_stream_end();
   void report(Id id, const WatchReply& reply);
 
-  EtcdLink& link_;
+  EtcdConnection& link_;
   Clock& clock_;
   const std::chrono::milliseconds timeout_;
   std::map<Id, Watch> watches_;  ///< in the order in which they were started

@@ -11,7 +11,7 @@
 #include "core/at_fork.hpp"
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
-#include "stores/mongodb/mongodb_uri.hpp"
+#include "stores/mongodb/uri.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
 

@@ -11,7 +11,7 @@
 #include "stores/mongodb/commands.hpp"
 #include "stores/mongodb/failure.hpp"
 #include "stores/mongodb/lock_operations.hpp"
-#include "stores/mongodb/mongodb_uri.hpp"
+#include "stores/mongodb/uri.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
 

@@ -4,8 +4,8 @@
 
 #include <mysql.h>
 
-#include "stores/mysql/mysql_connection.hpp"
-#include "stores/mysql/mysql_uri.hpp"
+#include "stores/mysql/connection.hpp"
+#include "stores/mysql/uri.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 

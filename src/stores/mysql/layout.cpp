@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "stores/mysql/own_layout.hpp"
+#include "stores/mysql/native_layout.hpp"
 #include "stores/mysql/server_errors.hpp"
 #include "stores/mysql/shedlock_layout.hpp"
 
@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 std::unique_ptr<Layout> Layout::make(const MysqlUri& uri) {
   if (uri.schema == MysqlUri::Schema::shedlock) return std::make_unique<ShedlockLayout>(uri);
-  return std::make_unique<OwnLayout>();
+  return std::make_unique<NativeLayout>();
 }
 
 void append_bytes(std::string& sql, std::string_view bytes) {

@@ -15,8 +15,8 @@
 
 #include <latchkey/backend.hpp>
 
-#include "stores/mysql/mysql_connection.hpp"
-#include "stores/mysql/mysql_uri.hpp"
+#include "stores/mysql/connection.hpp"
+#include "stores/mysql/uri.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "stores/mysql/mysql_connection.hpp"
+#include "stores/mysql/connection.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "stores/postgresql/own_layout.hpp"
+#include "stores/postgresql/native_layout.hpp"
 #include "stores/postgresql/shedlock_layout.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
@@ -26,7 +26,7 @@ std::unique_ptr<Layout> Layout::make(const PostgresqlUri& uri) {
   if (uri.schema == PostgresqlUri::Schema::shedlock) {
     return std::make_unique<ShedlockLayout>(uri.table);
   }
-  return std::make_unique<OwnLayout>();
+  return std::make_unique<NativeLayout>();
 }
 
 std::string error_text(const PGresult* result) {

@@ -13,7 +13,7 @@
 
 #include "backend/connection/failure.hpp"
 #include "stores/postgresql/pg_handles.hpp"
-#include "stores/postgresql/postgresql_uri.hpp"
+#include "stores/postgresql/uri.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "stores/postgresql/postgresql_uri.hpp"
+#include "stores/postgresql/uri.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 

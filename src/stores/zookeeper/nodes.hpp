@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/zookeeper/link.hpp"
+#include "stores/zookeeper/connection.hpp"
 #include "stores/zookeeper/recipe/queue_recipe.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
@@ -16,14 +16,15 @@ namespace latchkey::inline v1::detail::zookeeper {
 /// Paths of locks, and what several operations on nodes have in common. Only while the link is up.
 class Nodes {
  public:
-  Nodes(Link& link, std::string folder) : link_(link), folder_(std::move(folder)) {}
+  Nodes(ZooKeeperConnection& connection, std::string folder)
+      : connection_(connection), folder_(std::move(folder)) {}
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   /// The folder of a lock's nodes, as Curator's InterProcessMutex takes it.
   [[nodiscard]] std::string path_of(std::string_view key) const;
   /// The key of the lock with this folder.
   [[nodiscard]] std::string key_of(std::string_view path) const;
-  [[nodiscard]] Session& session() noexcept { return link_.session(); }
+  [[nodiscard]] Session& session() noexcept { return connection_.session(); }
 
   /// Makes a node of a lock, and the folders above it if they are missing: containers, as Curator
   /// makes them, which the server deletes when they are empty.
@@ -44,7 +45,7 @@ class Nodes {
   void try_make(std::string lock, std::string name, std::string data, Session::Mode mode,
                 Handler made, Handler listed, int attempts);
 
-  Link& link_;
+  ZooKeeperConnection& connection_;
   const std::string folder_;
 };
 

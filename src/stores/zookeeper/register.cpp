@@ -6,7 +6,7 @@
 
 #include "backend/registry.hpp"
 #include "stores/driver/driven_backend.hpp"
-#include "stores/zookeeper/zookeeper_client.hpp"
+#include "stores/zookeeper/client.hpp"
 
 namespace latchkey::inline v1 {
 

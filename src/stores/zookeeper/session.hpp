@@ -17,7 +17,7 @@
 #include <latchkey/clock.hpp>
 
 #include "stores/zookeeper/reply_check.hpp"
-#include "stores/zookeeper/zookeeper_uri.hpp"
+#include "stores/zookeeper/uri.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
 

@@ -15,7 +15,7 @@
 
 #include "etcd_server.hpp"
 #include "stores/driver/driven_backend.hpp"
-#include "stores/etcd/etcd_client.hpp"
+#include "stores/etcd/client.hpp"
 
 namespace latchkey::tests {
 

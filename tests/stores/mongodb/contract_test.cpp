@@ -16,7 +16,7 @@
 namespace latchkey::tests {
 namespace {
 
-struct OwnLayout {
+struct NativeLayout {
   std::unique_ptr<Backend> backend() { return connect_mongodb(shared_ferretdb().uri()); }
   std::string fresh_key() { return next_key("key:"); }
   // Leases on a real server take real time.
@@ -25,11 +25,11 @@ struct OwnLayout {
 };
 
 /// Keys that are no UTF-8.
-struct BinaryKeys : OwnLayout {
+struct BinaryKeys : NativeLayout {
   std::string fresh_key() { return next_key("k\xff:"); }
 };
 
-struct ShedLockLayout : OwnLayout {
+struct ShedLockLayout : NativeLayout {
   std::unique_ptr<Backend> backend() {
     return connect_mongodb(shared_ferretdb().uri("?schema=shedlock"));
   }
@@ -38,7 +38,7 @@ struct ShedLockLayout : OwnLayout {
 }  // namespace
 }  // namespace latchkey::tests
 
-LATCHKEY_BACKEND_CONTRACT(MongoDb, ::latchkey::tests::OwnLayout);
+LATCHKEY_BACKEND_CONTRACT(MongoDb, ::latchkey::tests::NativeLayout);
 LATCHKEY_BACKEND_CONTRACT(MongoDbBinaryKeys, ::latchkey::tests::BinaryKeys);
 LATCHKEY_BACKEND_CONTRACT(MongoDbShedLock, ::latchkey::tests::ShedLockLayout);
 #else

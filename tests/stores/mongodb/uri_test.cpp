@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "stores/mongodb/mongodb_uri.hpp"
+#include "stores/mongodb/uri.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stores/driver/outbox.hpp"
-#include "stores/mysql/mysql_client.hpp"
+#include "stores/mysql/client.hpp"
 #include "stores/mysql/mysql_server.hpp"
 #include "stores/mysql/mysql_support.hpp"
 

@@ -12,7 +12,7 @@
 #include "stores/mysql/handshake.hpp"
 #include "stores/mysql/mysql_server.hpp"
 #include "stores/mysql/mysql_support.hpp"
-#include "stores/mysql/mysql_uri.hpp"
+#include "stores/mysql/uri.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -8,8 +8,8 @@
 #include <latchkey/error.hpp>
 
 #include "shared_server.hpp"
-#include "stores/postgresql/own_administration.hpp"
-#include "stores/postgresql/postgresql_uri.hpp"
+#include "stores/postgresql/native_administration.hpp"
+#include "stores/postgresql/uri.hpp"
 
 namespace latchkey::tests {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "stores/driver/driven_backend.hpp"
-#include "stores/zookeeper/zookeeper_client.hpp"
+#include "stores/zookeeper/client.hpp"
 #include "zookeeper_server.hpp"
 
 namespace latchkey::tests {

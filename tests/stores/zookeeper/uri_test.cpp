@@ -8,7 +8,7 @@
 
 #include "stores/zookeeper/key_path.hpp"
 #include "stores/zookeeper/node_name.hpp"
-#include "stores/zookeeper/zookeeper_uri.hpp"
+#include "stores/zookeeper/uri.hpp"
 
 namespace latchkey::tests {
 namespace {

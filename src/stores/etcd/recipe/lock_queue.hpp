@@ -20,7 +20,7 @@ namespace latchkey::inline v1::detail::etcd {
 
 /// The context that the queues of all locks share.
 struct RecipeContext {
-  EtcdLink& link;
+  EtcdConnection& link;
   Sessions& sessions;
   Watches& watches;
   stores::Outbox& outbox;

@@ -1,0 +1,172 @@
+// Reads mongodb: URIs.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mongodb/uri.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include <latchkey/in_quotes.hpp>
+#include "backend/uri/uri_syntax.hpp"
+#include "stores/mongodb/client_pool.hpp"
+
+namespace latchkey::inline v1::detail::mongodb {
+namespace {
+
+constexpr UriSyntax syntax("MongoDB", "mongodb://127.0.0.1:27017/locks");
+
+struct DestroyUri {
+  void operator()(mongoc_uri_t* uri) const noexcept { ::mongoc_uri_destroy(uri); }
+};
+
+[[noreturn]] void reject(const std::string& why) {
+  throw std::invalid_argument("invalid MongoDB URI: " + why);
+}
+
+/// Options that libmongoc knows by other means than its option tables.
+constexpr std::array<std::string_view, 9> special{
+    "appname", "authmechanism",    "authmechanismproperties", "authsource", "compressors",
+    "journal", "readconcernlevel", "readpreferencetags",      "w"};
+
+/// latchkey sets these from Options::command_timeout.
+constexpr std::array<std::string_view, 4> timeouts{
+    "connecttimeoutms", "sockettimeoutms", "serverselectiontimeoutms", "serverselectiontryonce"};
+
+std::string lower(std::string_view text) {
+  std::string small(text);
+  for (char& byte : small) {
+    if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte - 'A' + 'a');
+  }
+  return small;
+}
+
+void check_option(std::string_view name) {
+  const std::string word = lower(name);
+  if (std::ranges::find(timeouts, word) != timeouts.end()) {
+    reject("the option " + in_quotes(name) + " is not offered; set Options::command_timeout");
+  }
+  const char* const option = word.c_str();
+  const bool known = ::mongoc_uri_option_is_int32(option) || ::mongoc_uri_option_is_int64(option) ||
+                     ::mongoc_uri_option_is_bool(option) || ::mongoc_uri_option_is_utf8(option) ||
+                     std::ranges::find(special, word) != special.end();
+  if (!known) {
+    reject("unknown option " + in_quotes(name) +
+           "; expected collection, schema, or an option of libmongoc such as replicaSet, "
+           "authSource, tls, tlsCAFile or w");
+  }
+}
+
+Layout layout_of(std::string_view value) {
+  if (value == "latchkey") return Layout::latchkey;
+  if (value == "shedlock") return Layout::shedlock;
+  reject("unknown schema " + in_quotes(value) + "; expected latchkey or shedlock");
+}
+
+/// Removes latchkey's own options from `uri` and returns what remains.
+std::string take_own_options(std::string_view uri, Settings& settings) {
+  const std::size_t question = uri.find('?');
+  if (question == std::string_view::npos) return std::string(uri);
+  std::string rest(uri.substr(0, question));
+  char separator = '?';
+  for (const auto& [name, value] : syntax.options(uri.substr(question + 1))) {
+    if (name == "collection") {
+      settings.collection = syntax.decoded(value, "collection");
+    } else if (name == "schema") {
+      settings.layout = layout_of(value);
+    } else {
+      check_option(name);
+      rest.append(1, separator).append(name).append("=").append(value);
+      separator = '&';
+    }
+  }
+  return rest;
+}
+
+void check_names(const Settings& settings) {
+  const std::string& name = settings.collection;
+  if (name.empty() || name.find('$') != std::string::npos || name.starts_with("system.") ||
+      name.find('\0') != std::string::npos) {
+    reject("the collection " + in_quotes(name) +
+           " cannot be used; expected a name without '$' that does not begin with 'system.'");
+  }
+}
+
+std::string describe(const mongoc_uri_t& uri, const std::string& database) {
+  std::string text = "mongodb://";
+  for (const mongoc_host_list_t* host = ::mongoc_uri_get_hosts(&uri); host != nullptr;
+       host = host->next) {
+    if (!text.ends_with('/')) text += ',';
+    text += host->host_and_port;
+  }
+  return text + "/" + database;
+}
+
+void set_defaults(mongoc_uri_t& uri, std::chrono::milliseconds timeout) {
+  const auto limit = static_cast<std::int32_t>(
+      std::clamp<std::chrono::milliseconds::rep>(timeout.count(), 1, INT32_MAX));
+  for (const char* const option : {MONGOC_URI_CONNECTTIMEOUTMS, MONGOC_URI_SOCKETTIMEOUTMS,
+                                   MONGOC_URI_SERVERSELECTIONTIMEOUTMS}) {
+    ::mongoc_uri_set_option_as_int32(&uri, option, limit);
+  }
+  ::mongoc_uri_set_option_as_bool(&uri, MONGOC_URI_SERVERSELECTIONTRYONCE, true);
+  // A retry inside libmongoc would take another command_timeout. latchkey tries again by itself.
+  for (const char* const option : {MONGOC_URI_RETRYREADS, MONGOC_URI_RETRYWRITES}) {
+    if (!::mongoc_uri_has_option(&uri, option)) {
+      ::mongoc_uri_set_option_as_bool(&uri, option, false);
+    }
+  }
+  if (::mongoc_uri_get_appname(&uri) == nullptr) ::mongoc_uri_set_appname(&uri, "latchkey");
+  const mongoc_write_concern_t* const given = ::mongoc_uri_get_write_concern(&uri);
+  if (given != nullptr && !::mongoc_write_concern_is_default(given)) return;
+  const std::unique_ptr<mongoc_write_concern_t, decltype(&::mongoc_write_concern_destroy)> majority(
+      ::mongoc_write_concern_new(), &::mongoc_write_concern_destroy);
+  ::mongoc_write_concern_set_wmajority(majority.get(), limit);
+  ::mongoc_uri_set_write_concern(&uri, majority.get());
+}
+
+void check_writes(const mongoc_uri_t& uri) {
+  const mongoc_write_concern_t* const given = ::mongoc_uri_get_write_concern(&uri);
+  if (given != nullptr && !::mongoc_write_concern_is_acknowledged(given)) {
+    reject("with w=0 no write is confirmed; leave it out for w=majority");
+  }
+}
+
+}  // namespace
+
+Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeout) {
+  start_library();
+  Settings settings;
+  const std::string text = take_own_options(uri, settings);
+  if (settings.collection.empty()) {
+    settings.collection = settings.layout == Layout::shedlock ? "shedLock" : "latchkey_locks";
+  }
+  check_names(settings);
+  bson_error_t error{};
+  // libmongoc's message may repeat a part of the URI, which may be the password.
+  std::unique_ptr<mongoc_uri_t, DestroyUri> parsed(
+      ::mongoc_uri_new_with_error(text.c_str(), &error));
+  if (!parsed) {
+    const bool harmless = text.find('@') == std::string::npos;
+    reject((harmless ? std::string(error.message) : std::string("libmongoc cannot read it")) +
+           "; expected mongodb://[user:password@]host[:port][,host…]/database[?options], user and "
+           "password percent-encoded");
+  }
+  const char* const database = ::mongoc_uri_get_database(parsed.get());
+  if (database == nullptr || *database == '\0') {
+    reject("it names no database; expected mongodb://host/database");
+  }
+  settings.database = database;
+  settings.tls = ::mongoc_uri_get_tls(parsed.get());
+  settings.timeout = command_timeout;
+  settings.description = describe(*parsed, settings.database);
+  set_defaults(*parsed, command_timeout);
+  check_writes(*parsed);
+  settings.uri = std::shared_ptr<const mongoc_uri_t>(parsed.release(), [](const mongoc_uri_t* its) {
+    ::mongoc_uri_destroy(const_cast<mongoc_uri_t*>(its));
+  });
+  return settings;
+}
+
+}  // namespace latchkey::inline v1::detail::mongodb

@@ -1,0 +1,261 @@
+// The calls of latchkey's functions.
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/postgresql/native_layout.hpp"
+
+#include <array>
+#include <utility>
+
+#include "backend/refusals.hpp"
+#include "stores/postgresql/native_administration.hpp"
+#include "stores/postgresql/native_permits.hpp"
+
+namespace latchkey::inline v1::detail::postgresql {
+namespace {
+
+const char* mode_of(LockType type) noexcept {
+  if (type == LockType::READ) return "r";
+  if (type == LockType::PERMIT) return "p";
+  return type == LockType::WRITE ? "w" : "x";
+}
+
+Call acquire_call(const Request& request) {
+  std::string name(request.key), owner = request.id.text();
+  std::string lease = milliseconds_text(request.lease);
+  std::string wait = milliseconds_text(request.queue_wait);
+  switch (request.type) {
+    case LockType::READ:
+      return {"acquire_read",
+              {std::move(name), std::move(owner), std::move(lease), note_of(request)}};
+    case LockType::WRITE:
+      return {
+          "acquire_write",
+          {std::move(name), std::move(owner), std::move(lease), std::move(wait), note_of(request)}};
+    case LockType::FAIR:
+      return {
+          "acquire_fair",
+          {std::move(name), std::move(owner), std::move(lease), std::move(wait), note_of(request)}};
+    default:
+      const std::uint32_t tokens = request.type == LockType::FENCED ? request.tokens : 0;
+      return {"acquire",
+              {std::move(name), std::move(owner), std::string("x"), std::move(lease),
+               std::to_string(tokens), note_of(request)}};
+  }
+}
+
+Call acquire_all_call(const Request& request) {
+  std::vector<std::string> ids;
+  std::vector<std::string_view> modes, names, owners;
+  for (const Member& member : request.members) {
+    modes.emplace_back(member.type == LockType::FENCED ? "f" : mode_of(member.type));
+    names.push_back(member.key);
+    ids.push_back(member.id.text());
+  }
+  for (const std::string& id : ids) owners.push_back(id);
+  return {"acquire_all",
+          {array_literal(modes), array_literal(names), array_literal(owners),
+           milliseconds_text(request.lease), std::to_string(request.tokens)}};
+}
+
+/// `g <token>`, `b <ms> <holder>`, acquire_all, with `members`: `b <ms> <member> <holder>`.
+Outcome acquire_outcome(std::string_view reply, std::size_t members) {
+  Outcome outcome;
+  const auto next = [&] {
+    const std::size_t end = std::min(reply.find(' '), reply.size());
+    const std::string_view word = reply.substr(0, end);
+    reply.remove_prefix(std::min(end + 1, reply.size()));
+    return word;
+  };
+  const std::string_view word = next();
+  const std::optional<std::int64_t> number = exact_number_in(next());
+  if (!number || (word != "g" && word != "b")) return malformed_outcome();
+  if (word == "g") {
+    if (*number < 0) return malformed_outcome();
+    outcome.kind = Outcome::Kind::granted;
+    outcome.token = static_cast<std::uint64_t>(*number);
+    return outcome;
+  }
+  outcome.kind = Outcome::Kind::busy;
+  outcome.retry_after = time_of(*number);
+  if (members > 0) {
+    const std::optional<std::int64_t> member = exact_number_in(next());
+    if (!member || *member < 0 || *member >= static_cast<std::int64_t>(members))
+      return malformed_outcome();
+    outcome.busy_member = static_cast<std::uint32_t>(*member);
+  }
+  outcome.holder = reply;
+  if (outcome.holder == semaphore_owner) return refusal(key_is_a_semaphore);
+  return outcome;
+}
+
+/// Functions of an older latchkey return fewer columns.
+bool has_shape(const Request& request, const PGresult* result) {
+  const int columns = ::PQnfields(result);
+  const bool awaited = request.part != nullptr && request.part->awaited;
+  if (request.verb == Verb::inspect) return columns >= 5;
+  if (request.verb == Verb::list) return columns >= (awaited ? 2 : 1);
+  return ::PQntuples(result) == 1 && columns >= 1;
+}
+
+}  // namespace
+
+Capabilities NativeLayout::capabilities() const noexcept {
+  Capabilities offered;
+  offered.fair = offered.read_write = offered.fenced = offered.permits = true;
+  offered.pushes = offered.administration = offered.expires = offered.in_order = true;
+  offered.batches_checks = true;
+  offered.one_step = Capabilities::OneStep::all;
+  return offered;
+}
+
+std::span<const Statement> NativeLayout::statements() const noexcept {
+  static const std::string lazily = ", " + std::string(as_not_durable);
+  static const std::array<Statement, 21> all = {{
+      {"acquire", "SELECT latchkey.acquire($1, $2, $3, $4, $5, $6)"},
+      {"acquire_read", "SELECT latchkey.acquire_read($1, $2, $3, $4)"},
+      {"acquire_write", "SELECT latchkey.acquire_write($1, $2, $3, $4, $5)"},
+      {"acquire_fair", "SELECT latchkey.acquire_fair($1, $2, $3, $4, $5)"},
+      {"acquire_all", "SELECT latchkey.acquire_all($1, $2, $3, $4, $5)"},
+      {"renew", "SELECT latchkey.renew($1, $2, $3, $4, $5)"},
+      {"verify", "SELECT latchkey.verify($1, $2, $3)"},
+      {"downgrade", "SELECT latchkey.downgrade($1, $2, $3, $4)"},
+      {"expire", "SELECT latchkey.expire($1, $2, $3, $4)"},
+      {"release", "SELECT latchkey.release($1, $2, $3)" + lazily},
+      {"leave", "SELECT latchkey.leave($1, $2, $3)" + lazily},
+      {"subscribe", "SELECT latchkey.subscribe($1, $2, $3)" + lazily},
+      {"unsubscribe", "SELECT latchkey.unsubscribe($1, $2, $3)" + lazily},
+      {"inspect", "SELECT * FROM latchkey.inspect($1)"},
+      {"list", "SELECT * FROM latchkey.list($1)"},
+      {"list_awaited", "SELECT * FROM latchkey.list_awaited($1)"},
+      {"force_release", "SELECT latchkey.force_release($1)"},
+      {"upkeep", "SELECT latchkey.upkeep($1)" + lazily},
+      {"acquire_permits", "SELECT latchkey.acquire_permits($1, $2, $3, $4, $5, $6)",
+       "SELECT 'o', $1::text, $2::text, $3::text, $4::text, $5::text, $6::text"},
+      {"resize_permits", "SELECT latchkey.resize_permits($1, $2)",
+       "SELECT 'o', $1::text, $2::text"},
+      {"destroy_permits", "SELECT latchkey.destroy_permits($1)", "SELECT 'o', $1::text"},
+  }};
+  return all;
+}
+
+std::string NativeLayout::check() const {
+  return "SELECT latchkey.version(), "
+         "has_table_privilege('latchkey.lock', 'SELECT') AND "
+         "has_table_privilege('latchkey.lock', 'INSERT') AND "
+         "has_table_privilege('latchkey.lock', 'UPDATE') AND "
+         "has_table_privilege('latchkey.lock', 'DELETE') AND "
+         "has_table_privilege('latchkey.place', 'INSERT') AND "
+         "has_table_privilege('latchkey.waiter', 'INSERT') AND "
+         "has_sequence_privilege('latchkey.fence', 'USAGE') AND "
+         "has_sequence_privilege('latchkey.arrival', 'USAGE') AND "
+         "coalesce(has_table_privilege(to_regclass('latchkey.token'), 'INSERT') AND "
+         "has_table_privilege(to_regclass('latchkey.token'), 'UPDATE') AND "
+         "has_table_privilege(to_regclass('latchkey.sweep'), 'UPDATE'), true), "
+         "to_regproc('latchkey.destroy_permits') IS NOT NULL, "
+         "to_regclass('latchkey.sweep') IS NOT NULL";
+}
+
+Layout::Verdict NativeLayout::verdict(const PGresult* result) const {
+  const std::string cure = "run 'latchkey ddl postgresql | psql <database>'";
+  if (::PQresultStatus(result) != PGRES_TUPLES_OK) {
+    const std::string_view state = sql_state(result);
+    const bool missing = state == "3F000" || state == "42883" || state == "42P01";
+    if (missing) {
+      return {ConnectionFailure{true, "the database lacks latchkey's tables; " + cure +
+                                          ", or add create=yes to the URI"},
+              true};
+    }
+    return {ConnectionFailure{state == "42501", error_text(result)}, false};
+  }
+  const std::int64_t found = number_in(cell(result, 0, 0));
+  if (found != version) {
+    return {ConnectionFailure{true, "latchkey's tables in the database have version " +
+                                        std::to_string(found) + ", and this program needs " +
+                                        std::to_string(version) + "; " +
+                                        (found < version ? cure : "update the program")},
+            found < version};
+  }
+  if (cell(result, 0, 1) != "t") {
+    return {ConnectionFailure{true,
+                              "the role may not use latchkey's tables; grant it what "
+                              "docs/stores/postgresql.md lists"},
+            false};
+  }
+  Verdict good;
+  good.is_old = cell(result, 0, 2) != "t";
+  if (cell(result, 0, 3) != "t") {
+    good.warning =
+        "the functions in the database are those of an older latchkey, whose defects they "
+        "have; " +
+        cure + " again";
+  }
+  return good;
+}
+
+std::string NativeLayout::why_not(const Request& request) const {
+  bool good = is_utf8(request.key);
+  for (const Member& member : request.members) good = good && is_utf8(member.key);
+  return good ? std::string()
+              : "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
+}
+
+Call NativeLayout::call(const Request& request, std::string_view channel) const {
+  if (calls_permits(request)) return permits_call(request);
+  std::string name(request.key), owner = request.id.text(), mode = mode_of(request.type);
+  std::string lease = milliseconds_text(request.lease);
+  const std::string waiter = request.type == LockType::FAIR ? owner : std::string();
+  switch (request.verb) {
+    case Verb::acquire: return acquire_call(request);
+    case Verb::acquire_all: return acquire_all_call(request);
+    case Verb::renew: return {"renew", {name, owner, mode, lease, note_of(request)}};
+    case Verb::verify: return {"verify", {name, owner, mode}};
+    case Verb::downgrade: return {"downgrade", {name, owner, lease, note_of(request)}};
+    case Verb::expire: return {"expire", {name, owner, mode, lease}};
+    case Verb::release: return {"release", {name, owner, mode}};
+    case Verb::leave: return {"leave", {name, owner, mode}};
+    case Verb::subscribe: return {"subscribe", {name, std::string(channel), waiter}};
+    case Verb::unsubscribe: return {"unsubscribe", {name, std::string(channel), waiter}};
+    case Verb::inspect: return {"inspect", {name}};
+    case Verb::list:
+      return {request.part != nullptr && request.part->awaited ? "list_awaited" : "list",
+              {glob_expression(request.key)}};
+    case Verb::force_release: return {"force_release", {name}};
+    case Verb::resize:
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: break;  // not offered
+  }
+  return {};
+}
+
+Outcome NativeLayout::outcome(const Request& request, const PGresult* result) const {
+  using Kind = Outcome::Kind;
+  const std::string_view reply = cell(result, 0, 0);
+  Outcome outcome;
+  if (!has_shape(request, result)) return malformed_outcome();
+  if (calls_permits(request)) return permits_outcome(request, reply);
+  switch (request.verb) {
+    case Verb::acquire: return acquire_outcome(reply, 0);
+    case Verb::acquire_all: return acquire_outcome(reply, request.members.size());
+    case Verb::release: {
+      const std::optional<std::int64_t> notified = exact_number_in(reply);
+      if (!notified) return malformed_outcome();
+      outcome.kind = *notified >= 0 ? Kind::granted : Kind::gone;
+      if (*notified > 0) outcome.notified = static_cast<std::uint64_t>(*notified);
+      return outcome;
+    }
+    case Verb::subscribe:
+    case Verb::unsubscribe: outcome.kind = Kind::granted; return outcome;
+    case Verb::inspect:
+      read_inspect(request, result);
+      outcome.kind = Kind::granted;
+      check_kind(request, outcome);
+      return outcome;
+    case Verb::list: read_list(request, result); break;
+    default: return boolean_outcome(reply);
+  }
+  outcome.kind = Kind::granted;
+  return outcome;
+}
+
+}  // namespace latchkey::inline v1::detail::postgresql
