@@ -5,9 +5,11 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,9 +59,18 @@ class ClientList {
   [[nodiscard]] auto begin() const noexcept { return clients_.begin(); }
   [[nodiscard]] auto end() const noexcept { return clients_.end(); }
 
-  static void write(const Client& client, const std::string& bytes) {
-    static_cast<void>(
-        ::send(client.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  /// Waits for a client that does not read for a second at most, and drops the rest then: the
+  /// client may be this thread.
+  static void write(const Client& client, std::string_view bytes) {
+    constexpr int patience = 1000;
+    while (!bytes.empty()) {
+      const ssize_t sent =
+          ::send(client.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      pollfd writable{.fd = client.socket.get(), .events = POLLOUT, .revents = 0};
+      if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
+      if (sent == 0 || (sent < 0 && errno != EAGAIN)) return;
+      if (sent < 0 && ::poll(&writable, 1, patience) <= 0) return;
+    }
   }
 
  private:
