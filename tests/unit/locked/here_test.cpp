@@ -152,7 +152,7 @@ TEST_F(Here, EndsInAnyOrder) {
   std::vector<Hold> holds;
   for (int id = 0; id < 100; ++id) holds.push_back(LOCKED("n:{id}") HERE(id));
   std::swap(holds[3], holds[90]);
-  for (int id : {50, 3, 99}) holds.erase(holds.begin() + id);
+  for (int index : {50, 3, 97}) holds.erase(holds.begin() + index);  // the last one is the last
   int held = 0;
   for (int id = 0; id < 100; ++id) {
     try {
