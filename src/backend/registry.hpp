@@ -17,7 +17,7 @@ inline constexpr std::array<std::string_view, 11> own_schemes{
     "memory",     "quorum", "redis",          "redis+cluster",   "redis+sentinel", "redis+set",
     "redis+unix", "rediss", "rediss+cluster", "rediss+sentinel", "rediss+set"};
 
-/// A store outside this library: a target of its own, which brings its client library.
+/// A store with a target of its own, which brings its client library. `function` registers it.
 struct StoreScheme {
   std::string_view scheme, target, function;
 };
@@ -29,10 +29,11 @@ inline constexpr std::array store_schemes{
     StoreScheme{"zookeeper", "latchkey::zookeeper", "latchkey::register_zookeeper"},
 };
 
-/// register_backend for one of these; again: no effect. Throws std::bad_alloc. Thread-safe.
+/// Registers the factory of one of these stores, unless it has one. Throws std::bad_alloc.
+/// Thread-safe.
 void register_store(std::string_view scheme, BackendFactory factory);
 
-/// Which target a program links to use `scheme`; null: it belongs to no such store.
+/// The store that has this scheme; null: none of them has it.
 [[nodiscard]] const StoreScheme* find_store(std::string_view scheme) noexcept;
 
 /// The factory registered for `scheme`; null if there is none. Thread-safe.

@@ -21,7 +21,7 @@ Outcome make(Outcome::Kind kind, std::string reason = {}) {
   return outcome;
 }
 
-/// Without memory for the reason the outcome says so: it is of the same kind.
+/// An outcome of this kind. Without memory for `reason` its reason is "out of memory".
 Outcome make_failed(Outcome::Kind kind, const char* reason) noexcept {
   Outcome outcome;
   outcome.kind = kind;

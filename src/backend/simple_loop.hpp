@@ -33,7 +33,7 @@ class SimpleBackend::Loop final : public LoopDriver {
     if (Lane* const lane = backend_.queue_->take(job, *this)) backend_.run(*lane, job);
   }
 
-  // --- by the queue, with its mutex held ---
+  // --- called by the queue, with the queue's mutex held ---
   void notify_of_work() const noexcept { ::eventfd_write(work_.get(), 1); }
   void clear() const noexcept {
     eventfd_t count = 0;

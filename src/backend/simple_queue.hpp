@@ -28,7 +28,7 @@ struct SimpleBackend::Lane {
   Lane* next = nullptr;
   std::deque<Job> jobs;
   bool running = false;
-  bool in_line = false;
+  bool in_line = false;  ///< it is in the list of ready lanes
   Lane* next_ready = nullptr;
 
   void reset() noexcept {}  // a lane is empty when it is erased
@@ -42,7 +42,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
   Queue& operator=(const Queue&) = delete;
   ~Queue() { unregister_fork_participant(*this); }
 
-  /// Adds all of them or, if it throws std::bad_alloc, none.
+  /// Adds all requests or, if it throws std::bad_alloc, none.
   void add(std::span<Request* const> requests, Sink& sink) {
     const std::lock_guard lock(mutex_);
     std::size_t added = 0;
@@ -67,10 +67,10 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
     return take_locked(job);
   }
 
-  /// A loop that is told of work while it has joined; it looks for work already.
+  /// From now on the loop is told of work, at once if there is some.
   void add(Loop& loop);
   void remove(Loop& loop);
-  /// take() for a loop, which is told again if more work is left.
+  /// Like take(), but for a loop, which is told again if more work is left.
   Lane* take(Job& job, Loop& loop);
 
   /// Like take(), but if there is no work it adds the driver to the list of parked threads.
@@ -81,14 +81,15 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
     return lane;
   }
 
-  /// Removes the driver from that list. It may have been woken just now and still return to its
-  /// caller, so remaining work is passed to another driver.
+  /// Removes the driver from the list of parked threads. A driver that was woken just now may
+  /// return to its caller without a job, so remaining work wakes another one.
   void leave(detail::ParkedThreads::Waiter& driver) {
     const std::lock_guard lock(mutex_);
     parked_.remove(driver);
     if (first_ready_ != nullptr) wake_one();
   }
 
+  /// The job that `take` returned has run.
   void done(Lane& lane) {
     const std::lock_guard lock(mutex_);
     lane.running = false;
@@ -100,6 +101,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
     }
   }
 
+  /// For a forked child: drops requests, drivers and loops.
   void drop_all() noexcept {
     const std::lock_guard lock(mutex_);
     lanes_.for_each([&](Lane& lane) {
@@ -113,7 +115,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
   }
 
  private:
-  /// Requests without a key (list) or with several (acquire_all) share the lane of that text.
+  /// The lane of the text in `Request::key`. That of a list is its pattern.
   Lane& lane_for(const Request& request) {
     const std::size_t hash = detail::hash_key(request.key);
     Lane* const lane = lanes_.find(request.key, hash);

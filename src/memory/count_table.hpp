@@ -24,8 +24,8 @@ class CountTable {
            verb == Verb::latch_delete;
   }
 
-  /// One of these verbs, or a subscription to a latch. `outcome` is newly made. Throws
-  /// std::bad_alloc and then changes nothing.
+  /// Carries out a verb that it serves, or a subscription to a latch, which alone uses
+  /// `subscriber`. `outcome` is newly made. Throws std::bad_alloc and then changes nothing.
   void apply(const Request& request, Subscriber* subscriber, Outcome& outcome);
 
   /// Ends all subscriptions of `subscriber`.

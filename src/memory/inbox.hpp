@@ -23,8 +23,8 @@ class Inbox {
   ~Inbox();
 
   /// The maximum number of pending notes. Beyond it, or if memory is exhausted, notifications are
-  /// dropped and the sink gets link_up instead, which means that notifications may have been
-  /// missed.
+  /// dropped and the sink of the last one gets link_up instead, which means that notifications may
+  /// have been missed.
   static constexpr std::size_t most_notes = 4096;
 
   void put(Sink& sink, const Notification& notification) noexcept;
@@ -43,6 +43,7 @@ class Inbox {
   void drop_all() noexcept;
 
  private:
+  /// A notification with a copy of its key.
   struct Note {
     std::string key;
     Notification::Kind kind;
@@ -62,8 +63,8 @@ class Inbox {
   Note** end_ = &first_;
   Note* spare_ = nullptr;
   std::size_t spares_ = 0;
-  Sink* missed_ = nullptr;                // a sink whose notifications were dropped
-  std::atomic<std::size_t> waiting_ = 0;  // written under mutex_
+  Sink* missed_ = nullptr;                // the sink of the notification that was dropped last
+  std::atomic<std::size_t> waiting_ = 0;  // those that were dropped count; written under mutex_
 };
 
 }  // namespace latchkey::inline v1::detail

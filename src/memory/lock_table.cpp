@@ -46,8 +46,8 @@ LockRecord::Subscription subscription_of(const Request& request, Subscriber* sub
   return {subscriber, of_one ? request.id : HoldId{}, request.queues};
 }
 
-/// The request, after which the lock is free, grants it to the process queue. The queue of FAIR
-/// comes first. `held`: how the lock was held before.
+/// Whether the request, which has freed the lock, grants it to the process queue. The queue of FAIR
+/// comes first for a FAIR request and a force_release of a plain lock. `held`: the mode before.
 bool passes_on(const Request& request, Mode held, const LockRecord& record) noexcept {
   const bool nobody_fair = record.queue.empty();
   switch (request.verb) {
@@ -262,7 +262,7 @@ bool LockTable::blocks(const Member& member, std::size_t hash, Clock::time_point
   return blocked;
 }
 
-// 0: the member holds no token. Only for keys that `blocks` has just purged.
+// The token of the member's hold; 0: it has none. Only for keys that `blocks` has just purged.
 std::uint64_t LockTable::token_of(const Member& member, std::size_t hash) noexcept {
   LockRecord* const record = records_.find(member.key, hash);
   if (record == nullptr) return 0;

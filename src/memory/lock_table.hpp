@@ -24,8 +24,8 @@ class Subscriber {
   ~Subscriber() = default;
 };
 
-/// The state of one key: holders, queue and subscriptions. For the table's own use; a record exists
-/// only while one of the three is not empty, or a WRITE keeps READs out.
+/// The state of one key: holders, queues and subscriptions. For the table's own use; a record
+/// exists only while one of these is not empty, a WRITE keeps READs out, or the key is a semaphore.
 struct LockRecord {
   struct Holder {
     HoldId id;
@@ -38,12 +38,12 @@ struct LockRecord {
     Clock::time_point ends;
     bool grantable;  ///< the lease it asks for is not less than that of a grant
   };
-  /// A process that waits in line, by its attempt.
+  /// The place of a process that waits in line: the attempt that took it, and when it ends.
   struct Process {
     HoldId id;
     LockType type;
     std::chrono::milliseconds lease;
-    std::uint32_t tokens;
+    std::uint32_t tokens;  // 0: not FENCED
     std::uint64_t place;
     Clock::time_point ends;
   };
@@ -66,7 +66,7 @@ struct LockRecord {
   Mode mode = Mode::free;  // free exactly if there are no holders
   /// How many permits the semaphore has; 0: the key is no semaphore.
   std::uint32_t total = 0;
-  /// No holder and no place in the queue ends before this: until then there is nothing to purge.
+  /// No lease, no place and no precedence of a WRITE ends before this: nothing is to be purged.
   Clock::time_point first_end = Clock::never();
   /// A WRITE waits: new READs are kept out until then. The minimum: none waits.
   Clock::time_point kept_for_writer = Clock::time_point::min();
@@ -121,8 +121,8 @@ struct LockRecord {
   void drop_ended(Clock::time_point now) noexcept;
 };
 
-/// Carries out a request about the semaphore of a purged record, or of a lock type about a record
-/// that has a semaphore: that is refused. For the table's own use.
+/// Carries out a request of PERMIT, or any request about a record that has a semaphore. The record
+/// is purged. For the table's own use.
 void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_point now,
                         Outcome& outcome);
 
@@ -138,16 +138,17 @@ void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_
 /// - No request except expire, release, leave and force_release shortens a lease; a repeated
 ///   acquire or downgrade does not.
 /// - FAIR: a place in the queue ends `queue_wait` after its owner's last attempt, and the place of
-///   the first ends at most 5 s after a FAIR request found or left the lock free. Whatever frees
-///   the lock grants it to the first for `fair_grant_lease` if that one subscribes. Among
-///   FAIR requests, only the first in the queue may take a free lock; REENTRANT, FENCED, READ and
-///   WRITE bypass the queue.
+///   the first ends at most 5 s after a FAIR request found or left the lock free. A FAIR release or
+///   leave, or a force_release, grants the free lock to the first for `fair_grant_lease` if that
+///   one subscribes and asks for no shorter lease. Among FAIR requests, only the first in the queue
+///   may take a free lock; REENTRANT, FENCED, READ and WRITE bypass the queue.
 /// - The process queue: an acquire with `queues` that is busy keeps its place or gets the last. A
 ///   place ends 3 s after the last attempt for it: whatever looks for the first process drops it,
-///   and asks its process to try again, as `released`. Whatever frees the lock grants it to the
-///   first process that subscribes to grants, for at most `grant_lease`, unless others subscribe to
-///   the key: then these and the first are notified. An acquire that finds the lock free grants it
-///   to the first, too, unless that is itself.
+///   and asks its process to try again, as `released`. A release, leave or force_release that frees
+///   the lock grants it to the first process that subscribes to grants, for at most `grant_lease`,
+///   unless others subscribe to the key: then these and the first are notified. An acquire of
+///   REENTRANT, FENCED or WRITE that finds the lock free grants it to the first, too, unless that
+///   is itself.
 /// - A WRITE that READs keep waiting keeps new READs out for `queue_wait` after its last attempt.
 /// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
 ///   no state of a key must be kept. An acquire_all gives all its FENCED members the same token; if
@@ -211,7 +212,8 @@ class LockTable {
                     Subscriber* subscriber, Outcome& outcome);
 
   static Before snapshot(const LockRecord& record) noexcept;
-  /// Returns the number of the key's subscribers that were notified.
+  /// Notifies the subscribers of what has changed, and erases an idle record. Returns how many
+  /// subscribers to the key were notified.
   std::uint32_t settle(LockRecord& record, const Before& before, Clock::time_point now) noexcept;
   void sweep(Clock::time_point now) noexcept {
     if (records_.size() != 0) drop_some_ended(now);
@@ -222,14 +224,17 @@ class LockTable {
                     Subscriber* subscriber);
   void acquire(LockRecord& record, const Request& request, Clock::time_point now, Outcome& outcome);
   std::uint64_t take_place(LockRecord& record, const Request& request, Clock::time_point now);
+  /// Drops the places in front that have ended, as far as that of `until`.
   static void drop_ended_places(LockRecord& record, const HoldId& until, Clock::time_point now);
+  /// Grants the free lock to the first process in front of `until` that subscribes to grants.
+  /// False: there is none.
   bool grant_first(LockRecord& record, const HoldId& until, Clock::time_point now);
   void pass_on(LockRecord& record, const HoldId& releaser, std::uint32_t notified,
                Clock::time_point now);
   /// Sets busy until `end`; the text names the first holder, and is empty if only a queue blocks.
   static void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
                        Clock::time_point now);
-  /// A FAIR request freed the lock, or the first in the queue has left.
+  /// The queue of FAIR is next: a request has freed the lock, or the first in the queue has left.
   static void call_next(LockRecord& record, Clock::time_point now);
   static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
                        Outcome& outcome);

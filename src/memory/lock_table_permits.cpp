@@ -67,8 +67,8 @@ std::int64_t LockRecord::available() const noexcept {
   return free;
 }
 
-// The record is purged. A request of a lock for a semaphore, or the other way about, is refused; a
-// hold of one is none of the other.
+// A request of a lock for a semaphore, or the reverse, is refused, and a hold of one is gone for
+// the other. An inspect of a lock describes the semaphore.
 void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_point now,
                         Outcome& outcome) {
   const bool of_semaphore = request.type == LockType::PERMIT;

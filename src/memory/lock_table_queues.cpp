@@ -13,10 +13,11 @@ using std::chrono::milliseconds;
 using Mode = LockRecord::Mode;
 
 // How often a waiter tries again: the first two in the queue every second, because the holder may
-// change and its lease may be short; the others every 2 s, because a grant counts from then.
+// change and its lease may be short; the others every 2 s, because the lease of a grant counts from
+// the last attempt.
 constexpr milliseconds pace_in_front{1'000}, pace_behind{2'000};
 
-/// The time as a number that only rises: no grant is older than a reply with a smaller one.
+/// The time as a number that only rises: a grant is older than a reply with a larger one.
 std::uint64_t number_of(Clock::time_point now) noexcept {
   const auto time = std::chrono::floor<milliseconds>(now.time_since_epoch()).count();
   return time > 0 ? static_cast<std::uint64_t>(time) : 1;
@@ -100,8 +101,9 @@ bool LockTable::grant_first(LockRecord& record, const HoldId& until, Clock::time
   }
 }
 
-// A late copy of the releaser's acquire may have taken a place. `notified`: how many others listen
-// to the key.
+// A late copy of the releaser's acquire may have taken a place, which is dropped. `notified`: how
+// many subscribers to the key were notified. If there are any, the first process is only told to
+// try again.
 void LockTable::pass_on(LockRecord& record, const HoldId& releaser, std::uint32_t notified,
                         Clock::time_point now) {
   std::erase_if(record.processes, [&](const auto& each) { return each.id == releaser; });

@@ -1,4 +1,4 @@
-// An acquire of several keys of lock tables.
+// An acquire_all of keys in several lock tables.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -28,6 +28,7 @@ void LockTable::acquire_all(const Request& request, Clock::time_point now, Table
     outcome.kind = Outcome::Kind::granted;
     return;
   }
+  // The largest token of the members' holds; a new one, if a FENCED member has none.
   std::uint64_t token = 0, fresh = 0;
   for (std::size_t index = 0; index < request.members.size(); ++index) {
     const Member& member = request.members[index];

@@ -143,7 +143,7 @@ void MemorySpace::apply_to_several(const Request& request, Clock::time_point now
   LockTable::acquire_all(request, now, table_of, outcome);
 }
 
-// A part of the locked keys is some shards; that of the awaited ones is all shards.
+// One part of a listing of locked keys covers some shards; one of awaited keys covers all.
 void MemorySpace::list_part(const Request& request, Clock::time_point now, Outcome& outcome) {
   ListPart& part = *request.part;
   std::uint64_t at = part.cursor.position;

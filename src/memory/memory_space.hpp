@@ -38,9 +38,10 @@ class MemorySpace final : private ForkParticipant {
   /// newly made. Never throws: exhausted memory is an unknown outcome.
   void apply(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
 
+  /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
 
-  /// The number of keys with a record. For tests.
+  /// The number of keys with a record, and of latches.
   [[nodiscard]] std::size_t size() noexcept;
 
   [[nodiscard]] Clock& clock() const noexcept { return clock_; }

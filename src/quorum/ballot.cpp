@@ -87,8 +87,8 @@ std::optional<Outcome> Ballot::of_release(const std::vector<std::string>& names)
   return ignorance(names);
 }
 
-// With the time until enough leases have ended for a majority to be free. The holder's name is left
-// out: it is an id that only the servers know.
+// The outcome has the time until enough leases have ended for a majority to be free, but no holder:
+// that is an id that only the servers know.
 Outcome Ballot::busy() const noexcept {
   Outcome outcome = of_kind(Kind::busy);
   const auto ends = [](const auto& vote) {

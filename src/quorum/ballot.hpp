@@ -19,11 +19,11 @@ class Ballot {
   Ballot(Verb verb, std::size_t servers) : verb_(verb), votes_(servers) {}
 
   void vote(std::size_t server, Outcome outcome) noexcept;
-  /// Counts servers without a reply within `allowed` as silent. All votes are in then.
+  /// Every server that has not replied within `allowed` votes unknown. All votes are in then.
   void close(std::chrono::milliseconds allowed) noexcept;
 
-  /// The joint outcome; empty: it depends on servers that have not replied. If no memory is left
-  /// for the reply of each server, its reason says only that.
+  /// The joint outcome; empty: it depends on servers that have not replied. Its reason contains the
+  /// reply of each server by name, or only says that no memory is left for them.
   [[nodiscard]] std::optional<Outcome> decision(
       const std::vector<std::string>& names) const noexcept;
 

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds gate_lease = 2s;
 /// The maximum size of a key, in bytes.
 constexpr std::size_t longest_key = 1'024;
 
-/// The gate's key, on the same node of a cluster as the lock's key. That of a key with a hash tag
+/// The gate's key, on the same node of a cluster as the lock's key. The gate of a key with a brace
 /// ends in `:`, so that `a` and `{a}` have gates of their own. Empty if the result would be too
 /// long.
 std::string gate_of(std::string_view key) {

@@ -23,23 +23,22 @@ inline constexpr std::string_view gate_prefix = "latchkey_writer:";
 /// as a READ and releases it at once. A WRITE that stays busy for a second acquires the gate as a
 /// WRITE; READs then count as busy until it has got in.
 ///
-/// READs share the gate only between two commands of a server, so a WRITE that wants to shut the
-/// gate soon can. If a server forbids the gate's key there is no gate at that server, and READs
-/// always enter.
+/// A READ holds the gate only between two commands of a server, so a WRITE soon succeeds in
+/// shutting it. A server that forbids the gate's key has no gate: READs always enter there.
 class Gates {
  public:
   /// `read`, an acquire, passes the gate under `id`. Throws std::bad_alloc.
   static void pass(Operation& read, const HoldId& id);
 
-  /// `busy`, an acquire of a WRITE, was busy. Returns the operation that shuts its gate, under
-  /// `fresh` if it was open. Empty: it has not waited long enough, or no memory is left; its next
-  /// attempt then shuts the gate.
+  /// `busy`, an acquire of a WRITE, was busy. Returns the operation that shuts its gate, under the
+  /// id `fresh` if the gate was open. Empty: the WRITE has not waited long enough, or its key is
+  /// too long for a gate, or no memory is left; its next attempt then shuts the gate.
   [[nodiscard]] std::list<Operation> shut(const Operation& busy, const HoldId& fresh,
                                           Clock::time_point now) noexcept;
-  /// A WRITE does not wait any more. Returns the operation that opens its gate. Empty: it is open,
-  /// or no memory is left; its lease then opens it.
+  /// A WRITE does not wait any more. Returns the operation that opens its gate. Empty: the gate is
+  /// open, or no memory is left; the end of the gate's lease then opens it.
   [[nodiscard]] std::list<Operation> open(const HoldId& writer, std::size_t servers) noexcept;
-  /// A WRITE that gives up its wait does not report it: its lease opens the gate.
+  /// Forgets WRITEs that made no attempt for the lease of a gate: one that gives up may not say so.
   void forget_writers(Clock::time_point now) noexcept;
   void clear() noexcept { writers_.clear(); }
 

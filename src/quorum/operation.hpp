@@ -57,8 +57,8 @@ class SubRequestQueue {
   SubRequest& pop_front() noexcept;
   void clear() noexcept { first_ = last_ = nullptr; }
 
-  /// Moves those for the server of the front to `together` until that is full, and returns how
-  /// many. The three that pass a gate are not divided. `together` must have room for three.
+  /// Moves the sub-requests for the server of the first one to `together` until that is full, and
+  /// returns how many. The three that pass a gate are not divided: `together` has room for three.
   [[nodiscard]] std::size_t take_for_one_server(std::span<Request*> together) noexcept;
 
  private:
@@ -75,7 +75,7 @@ struct Copy {
   /// False: the server has nothing that could be released.
   [[nodiscard]] bool may_exist() const noexcept { return possible || acquiring > 0; }
 };
-/// By server.
+/// One copy for each server.
 using Copies = std::vector<Copy>;
 
 /// An outcome to be delivered to a sink after the mutex is unlocked.
@@ -114,14 +114,14 @@ struct Operation {
   std::vector<SubRequest> undo;          ///< by server; a release has none
   std::string gate{};                    ///< the gate's key; empty: the gate is not checked
   std::vector<SubRequest> at_gate{};     ///< two for each server: enters_gate and leaves_gate
-  bool is_gate = false;                  ///< a WRITE shuts or opens the gate
-  bool downgraded = false;               ///< a WRITE or a READ; it may differ between servers
+  bool is_gate = false;                  ///< it shuts or opens a gate for a WRITE
+  bool downgraded = false;               ///< each server may have a READ or still a WRITE
   std::size_t open = 0;                  ///< sub-requests that are not idle
   bool decided = true;                   ///< the joint outcome is known, or nobody waits for it
   /// One element, with the joint outcome once it is decided, until it is delivered. It is delivered
   /// when all grants to be undone are released, or at the deadline.
   std::list<Answer> answer{};
-  std::size_t giving_back = 0;             ///< releases that are waited for
+  std::size_t giving_back = 0;             ///< releases that the outcome waits for
   std::shared_ptr<Copies> copies{};        ///< the copies under `wire`; null for a gate
   std::list<Operation>::iterator place{};  ///< its position in the list of operations
 };

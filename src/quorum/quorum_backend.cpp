@@ -30,7 +30,7 @@ bool is_offered(Verb verb) noexcept {
   }
 }
 
-/// Before it was begun.
+/// Whether the request was refused when its operation was made. Not to be called after `begin`.
 bool is_refused(const Operation& made) noexcept {
   return made.answer.front().outcome.kind == Outcome::Kind::refused;
 }

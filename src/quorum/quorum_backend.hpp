@@ -94,8 +94,8 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   /// subscribed to.
   void notified(std::size_t server, const Notification& notification) noexcept;
 
-  /// Two servers may turn out to be one when the second of them is connected. True: so it is, and
-  /// it was not known before, or the reverse.
+  /// Finds out which servers are the same as one before them: only a connected server has an
+  /// identity. True: `repeated_` has changed.
   [[nodiscard]] bool find_repeated_servers();
   void on_reply(SubRequest& sub_request, Outcome&& outcome, Later& later) noexcept;
 
@@ -111,7 +111,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
                                                            std::size_t server) noexcept;
   [[nodiscard]] bool is_suspended(std::size_t server) noexcept;
   void start(SubRequest& sub_request, Later& later) noexcept;
-  /// Null: it is about a gate.
+  /// The copy that the sub-request is about; null: it is about a gate.
   [[nodiscard]] static Copy* copy_of(const SubRequest& sub_request) noexcept;
   static void note_reply(const SubRequest& sub_request, const Outcome& outcome) noexcept;
   void on_out_of_memory(SubRequest& sub_request, Later& later) noexcept;
@@ -145,10 +145,10 @@ class QuorumBackend final : public Backend, private ForkParticipant {
 
   struct PendingServer {
     bool waited_for;  ///< by an operation whose outcome it may change
-    unsigned slow;
+    unsigned slow;    ///< as in `slow_`
     std::size_t server;
   };
-  /// The servers with a pending reply: first those that are waited for and that are not slow.
+  /// The servers with a pending reply: those that are waited for first, and of these the fastest.
   struct Round {
     SmallVector<PendingServer, 8> servers;
     Clock::time_point deadline = Clock::never();
@@ -179,7 +179,7 @@ class QuorumBackend final : public Backend, private ForkParticipant {
   Gates gates_;
   std::vector<Sink*> sinks_;    ///< all sinks that ever submitted
   std::list<Answer> answers_;   ///< outcomes that were known when the request was submitted
-  std::vector<unsigned> slow_;  ///< by server: how many decisions it was too late for since a reply
+  std::vector<unsigned> slow_;  ///< by server: how many decisions it missed since a reply
   std::vector<bool> repeated_;  ///< by server: it is the same as one before it, and has no vote
   std::vector<Clock::time_point> probe_at_;  ///< by server: is_suspended
   std::vector<ReleaseBacklog> repeats_;      ///< by server

@@ -28,8 +28,8 @@ void QuorumBackend::ask_servers(Operation& one, Later& later) noexcept {
   end_if_done(one, later);
 }
 
-// A server that is the same as another has no vote. Nothing is released that never ran, and nothing
-// again that is repeated already. The reasons are short enough to need no memory.
+// A server that is the same as another has no vote. No release is sent where nothing can be held,
+// or where one is repeated already. The reasons are short enough to need no memory.
 std::optional<Outcome> QuorumBackend::vote_without_asking(const Operation& one,
                                                           std::size_t server) noexcept {
   Outcome vote;
@@ -54,8 +54,8 @@ std::optional<Outcome> QuorumBackend::vote_without_asking(const Operation& one,
   return vote;
 }
 
-// A server that was too late for so many decisions without a single reply gets one acquire in a
-// second. Each other one would leave something to be released, and nothing bounds their number.
+// A server that was too late for so many decisions without a single reply gets one acquire a
+// second. More acquires would each leave something to be released, and nothing bounds their number.
 bool QuorumBackend::is_suspended(std::size_t server) noexcept {
   constexpr unsigned most_missed = 1'000;
   if (slow_[server] < most_missed) return false;

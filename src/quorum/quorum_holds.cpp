@@ -153,7 +153,8 @@ void QuorumBackend::give_back(SubRequest& slot, Later& later) noexcept {
   start(slot, later);
 }
 
-// Acquires the hold again at a server that has lost it. It counts from the next renewal on.
+// Acquires the hold again at a server that has lost it. The server's vote counts from the next
+// renewal on.
 void QuorumBackend::repair(SubRequest& slot, Later& later) noexcept {
   slot.verb = Verb::acquire;
   start(slot, later);

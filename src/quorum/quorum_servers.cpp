@@ -1,5 +1,4 @@
-// A quorum as one backend: its description, the drive and the notifications of its servers, and
-// fork.
+// A quorum as one backend: description, drive, the notifications of its servers, and fork.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>

@@ -16,7 +16,7 @@ namespace latchkey::inline v1::detail::quorum {
 /// gets them in a few round trips, and one that is not costs nothing. Needs no memory.
 class ReleaseBacklog {
  public:
-  /// When the next one is to be sent without a reply of the server.
+  /// When the next release is to be sent if the server does not reply before.
   [[nodiscard]] Clock::time_point due() const noexcept { return due_; }
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
 
@@ -29,7 +29,7 @@ class ReleaseBacklog {
     queue_.push_front(release);
     due_ = now;
   }
-  /// Takes out the oldest one. It must not be empty.
+  /// Takes out the oldest release. There must be one.
   SubRequest& take(Clock::time_point now) noexcept {
     SubRequest& oldest = queue_.pop_front();
     due_ = queue_.empty() ? Clock::never() : later(now, pause);
@@ -46,7 +46,7 @@ class ReleaseBacklog {
     }
     if (queue_.empty()) due_ = Clock::never();
   }
-  /// The server is back.
+  /// The server is back: the next release is due at once.
   void send_soon(Clock::time_point now) noexcept {
     if (!queue_.empty()) due_ = now;
   }

@@ -33,7 +33,7 @@ using Failure = ConnectionFailure;
 [[nodiscard]] Failure no_tls(std::string_view why, bool worked);
 /// The server has sent an alert, so it speaks TLS.
 [[nodiscard]] Failure tls_refused(std::string_view why);
-/// After the handshake.
+/// The connection broke after its TLS handshake.
 [[nodiscard]] Failure tls_broken(std::string_view why);
 
 // --- replies to the handshake ---
@@ -58,7 +58,7 @@ using Failure = ConnectionFailure;
 /// INFO contained a run_id at the first connection, and does not any more.
 [[nodiscard]] Failure no_run();
 [[nodiscard]] Failure kill_refused(const redisReply& reply);
-/// HDEL, which every release needs, is forbidden.
+/// The command that every release needs, HDEL or DEL, is forbidden; `permission` is its name.
 [[nodiscard]] Failure release_refused(std::string_view permission, const redisReply& reply);
 
 }  // namespace latchkey::inline v1::detail::redis

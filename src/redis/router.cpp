@@ -1,4 +1,4 @@
-// Which of several servers a request goes to, if there is one.
+// The router of a deployment that has one server only.
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/router.hpp"
 

@@ -30,14 +30,14 @@ struct ServerConnection {
   std::unique_ptr<Connector> connector;
   bool write_blocked = false;  ///< the socket takes no bytes until poll(2) reports it
   std::optional<Failure> write_failure;
-  /// The connector's deadline, after its last step. Threads that submit read this one: the leader
-  /// may be in the next step meanwhile, without the state's mutex.
+  /// The connector's deadline after its last step. Threads that submit read this copy, because the
+  /// leader may be in the connector's next step meanwhile, without the state's mutex.
   Clock::time_point connector_due = Clock::never();
 
   // The state of a node of a cluster, which ClusterRouter keeps here.
   std::size_t slots = 0;  ///< how many it serves
   bool served = false;    ///< it has served slots, and no session has inherited from it yet
-  Clock::time_point needed_until{};
+  Clock::time_point needed_until{};  ///< it is kept for so long, even without slots
 
   [[nodiscard]] bool can_send() const noexcept {
     return !write_blocked && !write_failure && session.anything_to_send();

@@ -14,7 +14,7 @@
 namespace latchkey::inline v1::detail {
 
 /// Which content a path leads to. It differs after the file was written or replaced, and after a
-/// symbolic link on the way was turned, as Kubernetes turns them.
+/// symbolic link on the way was made to lead elsewhere, as Kubernetes does.
 struct FileVersion {
   std::uint64_t device = 0, number = 0;
   std::int64_t size = -1;  ///< -1: there is no file
@@ -28,8 +28,8 @@ struct FileVersion {
   friend bool operator==(const FileVersion&, const FileVersion&) = default;
 };
 
-/// Certificates and keys, such as a renewed one that its owner puts where the old one was. One
-/// thread at a time.
+/// An object that is made of files, such as a certificate and its key. A renewed certificate takes
+/// the place of the old file, and the object is made again. One thread at a time.
 template <class Made>
 class MadeOfFiles {
  public:
@@ -40,8 +40,8 @@ class MadeOfFiles {
   MadeOfFiles(std::vector<std::string> paths, Make make)
       : paths_(std::move(paths)), make_(std::move(make)), versions_(versions()), made_(make_()) {}
 
-  /// Made of the files as they are now. If they cannot be used, the one before stays, and `problem`
-  /// says why: a certificate and its key are not replaced in one step.
+  /// The object made of the files as they are now. If these cannot be used, the last object stays,
+  /// and `problem` says why: a certificate and its key are not replaced in one step.
   [[nodiscard]] const Made& current() {
     std::vector<FileVersion> found = versions();
     if (found == versions_) return made_;
@@ -54,7 +54,7 @@ class MadeOfFiles {
     }
     return made_;
   }
-  /// A sentence; empty: none.
+  /// Why the files cannot be used, as a sentence; empty: they can.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:

@@ -37,14 +37,14 @@ class ReconnectPolicy {
 
   /// The connection is up. The outage is over.
   void connected(TimePoint now) noexcept;
-  /// An attempt failed, or the connection ended. `wanted`: something waits for it.
+  /// An attempt failed, or the connection ended. `wanted`: a request or a subscription needs it.
   void failed(ConnectionFailure failure, TimePoint now, bool wanted) noexcept;
 
   /// Why the server cannot be reached; null: it can, or no attempt has failed yet.
   [[nodiscard]] const ConnectionFailure* last_failure() const noexcept {
     return outage_ ? &outage_->failure : nullptr;
   }
-  /// Whether the last attempt failed for the same reason.
+  /// Whether the last failure has the text of `failure`.
   [[nodiscard]] bool repeats(const ConnectionFailure& failure) const noexcept {
     return outage_ && outage_->failure.text == failure.text;
   }
@@ -58,8 +58,8 @@ class ReconnectPolicy {
  private:
   struct Outage {
     ConnectionFailure failure;  ///< why the last attempt failed, or the connection ended
-    TimePoint since;
-    TimePoint failed_at;
+    TimePoint since;            ///< when the first failure of the outage was reported
+    TimePoint failed_at;        ///< when the last one was
   };
 
   [[nodiscard]] Clock::duration pause(bool wanted) noexcept;
@@ -67,7 +67,7 @@ class ReconnectPolicy {
   std::minstd_rand random_;
   TimePoint next_attempt_at_{};
   TimePoint wanted_until_{};
-  std::uint32_t attempts_ = 0;  ///< that failed in a row
+  std::uint32_t attempts_ = 0;  ///< how many failed in a row
   std::optional<TimePoint> up_since_;
   std::optional<Outage> outage_;
 };

@@ -42,16 +42,16 @@ class UriSyntax {
   constexpr UriSyntax(std::string_view store, std::string_view example) noexcept
       : store_(store), example_(example) {}
 
-  /// `text` begins after the "://".
+  /// Splits a URI whose `text` begins after the "://".
   [[nodiscard]] UriParts split(std::string_view text) const;
-  /// Percent-decoded. `part` names the part for the message.
+  /// The percent-decoded `text`. `part` is its name for the message, such as "password".
   [[nodiscard]] std::string decoded(std::string_view text, std::string_view part) const;
-  /// `host[:port]`.
+  /// Reads `host[:port]`.
   [[nodiscard]] UriEndpoint endpoint(std::string_view text, std::uint16_t default_port) const;
-  /// Separated by commas.
+  /// Reads endpoints that are separated by commas.
   [[nodiscard]] std::vector<UriEndpoint> endpoints(std::string_view text,
                                                    std::uint16_t default_port) const;
-  /// Separated by '&', each with a value.
+  /// Reads options that are separated by '&'. Each has a value.
   [[nodiscard]] std::vector<UriOption> options(std::string_view text) const;
   /// The value of an option that is a time of `least` to `most`, spelled as in a policy file:
   /// 250ms, 3s, 5m. `expected`: what is right, as a clause.

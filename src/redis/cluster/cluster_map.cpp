@@ -1,5 +1,4 @@
-// Which node of a cluster a request goes to: the slot map, and nodes that come
-// and go.
+// Which node of a cluster a request goes to: the slot map, and nodes that come and go.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <iterator>

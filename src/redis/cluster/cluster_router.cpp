@@ -55,7 +55,7 @@ void ClusterRouter::submit(std::span<Request* const> requests, Sink& sink, TimeP
   }
 }
 
-// The requests that the router keeps itself, and `more`, can end without memory.
+// From now on the requests that the router keeps itself, and `more` others, can end without memory.
 void ClusterRouter::reserve_completions(std::size_t more) {
   completions_.reserve(completions_.size() + delayed_.size() + listings_.size() + more + 1);
 }

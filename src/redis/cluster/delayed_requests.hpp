@@ -17,15 +17,15 @@
 namespace latchkey::inline v1::detail::redis {
 
 /// They are routed again after a pause that grows with their age: while a cluster is down, each
-/// hold has a request here. The work for one of them takes the same time however many there are.
-/// Pure; one thread at a time.
+/// hold has a request here. One pass over all of them takes out those that are due. Pure; one
+/// thread at a time.
 class DelayedRequests {
  public:
   using TimePoint = Clock::time_point;
   struct Delayed {
     QueuedRequest request;
     TimePoint at;     ///< when it is routed again
-    std::string why;  ///< its outcome if its deadline passes first
+    std::string why;  ///< the reason if its deadline passes first
   };
 
   [[nodiscard]] std::size_t size() const noexcept { return acquires_.size() + others_.size(); }
@@ -39,7 +39,7 @@ class DelayedRequests {
     list_of(*request.request).push_back({request, at, std::move(why)});
     due_ = std::min(due_, at);
   }
-  /// Something has changed: none of them waits longer.
+  /// The slot map has changed: all of them are due at once.
   void retry_all(TimePoint now) noexcept {
     for (std::list<Delayed>* const list : {&acquires_, &others_}) {
       for (Delayed& each : *list) each.at = now;

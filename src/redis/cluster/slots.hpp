@@ -50,7 +50,7 @@ struct Redirect {
   RedisUri::Endpoint endpoint;
 };
 
-/// `from` as above. Other errors are Kind::none.
+/// `from` is the node that replied. Other errors are Kind::none.
 [[nodiscard]] Redirect read_redirect(std::string_view error, const RedisUri::Endpoint& from);
 
 }  // namespace latchkey::inline v1::detail::redis

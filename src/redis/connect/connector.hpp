@@ -12,8 +12,8 @@
 
 namespace latchkey::inline v1::detail::redis {
 
-/// Finds the server and connects a transport to it, for each connection anew: a host name is looked
-/// up, or sentinels are queried for the master. Never blocks. One thread at a time.
+/// Finds the server and connects a transport to it: a host name is looked up unless its addresses
+/// are known, or sentinels are queried for the master. Never blocks. One thread at a time.
 ///
 /// | state      | start        | resume                   | cancel | connection ended |
 /// |------------|--------------|--------------------------|--------|------------------|

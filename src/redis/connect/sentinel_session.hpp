@@ -60,7 +60,7 @@ class SentinelSession {
   [[nodiscard]] State state() const noexcept { return state_; }
   /// The last answer. Empty: there was none, or the sentinel does not know the master any more.
   [[nodiscard]] const std::optional<Answer>& answer() const noexcept { return answer_; }
-  /// Whether the sentinel has been gone for so long that its answer does not count any more.
+  /// Whether the latest query has failed, and the last answer is too old to count.
   [[nodiscard]] bool is_out_of_date(TimePoint now) const noexcept;
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
@@ -106,8 +106,8 @@ class SentinelSession {
   Expected expected_ = Expected::nothing;
   bool query_again_ = false;             ///< a failover was published during a query
   TimePoint deadline_ = Clock::never();  ///< querying
-  TimePoint query_at_ = Clock::never();
-  Answer incoming_;  ///< the part of the answer that has arrived
+  TimePoint query_at_ = Clock::never();  ///< when the next query is due
+  Answer incoming_;                      ///< the part of the answer that has arrived
   std::optional<Answer> answer_;
   TimePoint answered_at_{};
   Failure failure_;

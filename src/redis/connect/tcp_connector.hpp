@@ -15,8 +15,8 @@
 namespace latchkey::inline v1::detail::redis {
 
 /// Looks the host name up and tries its addresses one after the other. The addresses are kept until
-/// none of them could be connected to, so a server that returns to its address costs no look-up.
-/// Never blocks. One thread at a time.
+/// none of them could be connected to, or an attempt was cancelled, so a server that returns to its
+/// address costs no look-up. Never blocks. One thread at a time.
 class TcpConnector final : public Connector {
  public:
   /// Both outlive the connector.
@@ -35,7 +35,7 @@ class TcpConnector final : public Connector {
   Transport& transport_;
   std::vector<Address> addresses_;
   const bool has_name_;    ///< the host is a name and not an address
-  bool outdated_ = false;  ///< none of the addresses could be connected to
+  bool outdated_ = false;  ///< the next start looks the name up
   std::size_t next_ = 0;   ///< index of the address that is tried next
   std::size_t left_ = 0;   ///< how many addresses this attempt may still try
   std::unique_ptr<Lookup> lookup_;

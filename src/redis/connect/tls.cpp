@@ -135,7 +135,7 @@ TlsContext::TlsContext(const RedisUri& uri)
     : files_({authority_file(uri), uri.certificate_file, uri.key_file},
              [uri] { return make_context(uri); }) {}
 
-// The session shares the context, so a later one takes nothing from it.
+// The session keeps its context alive, also after a later one has taken its place.
 std::unique_ptr<ssl_st, FreeTlsSession> TlsContext::new_session(std::string& problem) const {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<ssl_st, FreeTlsSession> made(SSL_new(files_.current().get()));

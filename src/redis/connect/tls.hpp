@@ -37,10 +37,10 @@ class TlsContext {
   /// and if latchkey was built without OpenSSL.
   explicit TlsContext(const RedisUri& uri);
 
-  /// With the files as they are now. `problem` receives why those cannot be used, if earlier ones
-  /// are used instead. Thread-safe.
+  /// A session with the files as they are now; null: no memory is left. `problem` receives why
+  /// these files cannot be used, if earlier ones are used instead. Thread-safe.
   [[nodiscard]] std::unique_ptr<ssl_st, FreeTlsSession> new_session(std::string& problem) const;
-  /// A handshake with it was complete once.
+  /// Whether some handshake with this context was complete.
   [[nodiscard]] bool has_worked() const noexcept {
     return has_worked_.load(std::memory_order_relaxed);
   }
@@ -87,7 +87,7 @@ class TlsSession {
   const TlsContext& context_;
   int socket_;
   const std::string name_;
-  std::string problem_;  ///< with the files of the URI
+  std::string problem_;  ///< why the files of the URI cannot be used; empty: they can
   std::unique_ptr<ssl_st, FreeTlsSession> session_;
   bool wants_to_write_ = false;
 };

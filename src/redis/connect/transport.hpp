@@ -37,7 +37,7 @@ class Transport {
 
   /// Whether the TLS handshake has started.
   [[nodiscard]] bool shakes_hands() const noexcept { return session_ != nullptr; }
-  /// While it has.
+  /// Only once the TLS handshake has started: the failure that ends it for this reason.
   [[nodiscard]] Failure handshake_failure(std::string_view why) const {
     return session_->handshake_failure(why);
   }

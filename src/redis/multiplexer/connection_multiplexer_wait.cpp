@@ -94,7 +94,7 @@ bool ConnectionMultiplexer::poll_once(WaitingThread& thread) {
     const ScopedUnlock unlocked(state_.mutex);
     has_events = polled.poll(Clock::duration::zero());
   }
-  has_events |= thread.waiter.has_reason();  // a connection may take no more bytes
+  has_events |= thread.waiter.has_reason();  // it was interrupted: a socket may take no more bytes
   if (has_events) reactor_.handle_events(state_, polled);
   return has_events;
 }

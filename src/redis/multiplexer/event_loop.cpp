@@ -164,7 +164,7 @@ void ConnectionMultiplexer::EventLoop::rest() {
   multiplexer_.state_.threads.begin_poll(thread_, multiplexer_.reactor_.generation());
 }
 
-// A number may stand for another connection since the descriptors changed: then all are added anew.
+// After a new generation a descriptor may belong to another connection, so all are added anew.
 void ConnectionMultiplexer::EventLoop::watch_connections() {
   const PollSet::Borrowed borrowed;
   Reactor::add_descriptors(multiplexer_.state_, borrowed.set());

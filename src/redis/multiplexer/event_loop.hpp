@@ -57,7 +57,7 @@ class ConnectionMultiplexer::EventLoop final : public LoopDriver {
   Clock::time_point timer_due_ = Clock::never();
   std::vector<pollfd> watched_;                  ///< the connections in the epoll instance
   std::uint64_t watched_generation_ = 0;         ///< Reactor::generation when they were added
-  const void* handlers_thread_ = nullptr;        ///< it runs handlers; null: it has finished
+  const void* handlers_thread_ = nullptr;        ///< the one that runs handlers; null: none
   std::optional<AdaptiveSpin::Attempt> spin_{};  ///< empty: it does not spin
   bool joined_ = false;
 };

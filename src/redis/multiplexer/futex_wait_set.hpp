@@ -15,7 +15,7 @@ namespace latchkey::inline v1::detail::redis {
 /// would preempt the waking thread, which then has to come back for the next one: two context
 /// switches for each thread instead of one.
 ///
-/// With more than 32 sleepers several share a bit; a wake-up for one may then wake the others,
+/// If more than 32 threads sleep, several share a bit; a wake-up for one may then wake the others,
 /// which go back to sleep.
 class FutexWaitSet {
  public:
@@ -34,9 +34,9 @@ class FutexWaitSet {
   /// Returns once `reasons` is not 0, at the latest at `until`. Thread-safe.
   void sleep(const Word& reasons, Slots slot, const Clock& clock, Clock::time_point until) noexcept;
 
-  /// To be called after the sleepers' reasons were set. The caller carries out the result once it
-  /// holds no mutex that the sleepers need. If the calling thread has a WakeBatch for this set, the
-  /// wake-up joins that batch and the result is empty. Thread-safe.
+  /// To be called after the reasons of the threads were set. The caller carries out the result once
+  /// it holds no mutex that these threads need. If the calling thread has a WakeBatch for this set,
+  /// the wake-up joins that batch and the result is empty. Thread-safe.
   [[nodiscard]] Parker::Wake wake(Slots slots) noexcept;
 
   /// While it lives, wake-ups by the calling thread are collected; `wake_all` or the destructor

@@ -108,7 +108,7 @@ void LeaderFollowers::end_spin(WaitingThread& thread) noexcept {
   --spinning_threads_;
 }
 
-// The last spinning thread leads in its sleep. Others leave leadership to those that go on spinning
+// The last spinning thread leads in its sleep. Others leave leadership to those that still spin,
 // and watch them as the backup leader: spinning threads may have to wait for the processor.
 void LeaderFollowers::end_spin_to_sleep(WaitingThread& thread) noexcept {
   end_spin(thread);

@@ -104,7 +104,7 @@ class LeaderFollowers {
   bool backup_watches_ = false;  ///< the backup leader wakes up periodically
   bool interrupted_ = false;     ///< the next spinning thread to lead has work besides reading
   std::uint32_t spinning_threads_ = 0;
-  std::uint64_t arrivals_ = 0;  ///< threads that awaited a reply when they entered
+  std::uint64_t arrivals_ = 0;  ///< threads that entered to await a reply, and steps of event loops
 };
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -62,7 +62,7 @@ class PollSet {
     return false;
   }
 
-  /// Never more than there are sources.
+  /// How many descriptors there are. Each has a source, also after an `add` that threw.
   [[nodiscard]] std::size_t size() const noexcept { return fds_.size(); }
   /// The events that the last poll reported, as revents of poll(2).
   [[nodiscard]] short events(std::size_t index) const noexcept { return fds_[index].revents; }

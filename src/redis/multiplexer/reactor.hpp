@@ -24,7 +24,7 @@ class Reactor {
   explicit Reactor(const Clock& clock) noexcept : clock_(clock) {}
 
   // --- what to wait for ---
-  /// Adds the descriptors of all connections. By the leader. Throws std::bad_alloc.
+  /// Adds the descriptors of all connections. Only the leader calls it. Throws std::bad_alloc.
   static void add_descriptors(const MultiplexerState& state, PollSet& set)
       LATCHKEY_REQUIRES(state.mutex);
   /// A new number after each change of the descriptors.
@@ -32,7 +32,7 @@ class Reactor {
   /// When `handle_deadlines` has something to do.
   [[nodiscard]] static Clock::time_point next_deadline(const MultiplexerState& state) noexcept
       LATCHKEY_REQUIRES(state.mutex);
-  /// The deadlines among these that a submitted request may bring forward.
+  /// The first of those deadlines that a submitted request may bring forward.
   [[nodiscard]] static Clock::time_point next_deadline_of_submit(
       const MultiplexerState& state) noexcept LATCHKEY_REQUIRES(state.mutex);
 

@@ -26,8 +26,8 @@ class Waiter final : public Parker::Alarm {
 
   /// Called by the thread's parker.
   Parker::Wake ring() noexcept override { return add(unparked); }
-  /// The caller holds the mutex under which `use_wake_fd` is called, and carries out the result
-  /// after it has released that.
+  /// The caller holds the mutex under which `use_wake_fd` is called. It carries out the result
+  /// after it has released that mutex.
   [[nodiscard]] Parker::Wake interrupt() noexcept { return add(interrupted); }
 
   /// From now on a wake-up writes to this eventfd; -1: it wakes the futex.

@@ -52,7 +52,7 @@ class WriteBatcher {
   /// Does what `flush` does, but sends in any case if the request with this number was not sent.
   void flush_request(MultiplexerState& state, std::uint64_t request) LATCHKEY_REQUIRES(state.mutex);
 
-  /// While the leader delivers, commands are held back; the caller flushes after that.
+  /// `delivering`: commands are held back until it ends; the caller flushes then.
   void set_delivering(bool delivering) noexcept { delivering_ = delivering; }
 
  private:
@@ -73,7 +73,7 @@ class WriteBatcher {
 
   bool delivering_ = false;
   const void* corked_by_ = nullptr;    ///< null: no thread
-  std::size_t kept_ = 0;               ///< how many requests it has kept
+  std::size_t kept_ = 0;               ///< how many requests that thread has kept
   const void* handlers_of_ = nullptr;  ///< null: no thread
   std::size_t last_sender_ = 0;        ///< index of the connection that was served last
   std::uint64_t sent_requests_ = 0;    ///< the requests up to this number were sent

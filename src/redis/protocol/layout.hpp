@@ -74,8 +74,8 @@ struct Layout {
   std::string_view token_prefix;       ///< for the key with the last fencing token
   std::string_view channel_prefix;     ///< for the channel of plain locks
   std::string_view rw_channel_prefix;  ///< for READ and WRITE; empty: there are none, nor FAIR
-  /// When a waiter asks again, because this holder's release may notify nobody. Empty: it is
-  /// latchkey's own, or one that publishes as latchkey does.
+  /// How soon a waiter tries again, because this holder's release may notify nobody. Empty: the
+  /// holder is latchkey's own, or one that publishes as latchkey does.
   std::optional<std::chrono::milliseconds> (*poll_interval)(std::string_view holder) noexcept;
   /// The command without which no lock is released, as ACL rules spell it, and a call of it that
   /// changes nothing.

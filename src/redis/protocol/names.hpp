@@ -26,8 +26,9 @@ namespace latchkey::inline v1::detail::redis {
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
 /// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
-/// | latchkey_process_queue:tag(N),    | processes that wait in line; `:` follows tag(N) if N    |
-/// | the same with `:places`           | contains a brace; latchkey only                         |
+/// | latchkey_process_queue:tag(N)     | processes that wait in line; `:` follows tag(N) if N    |
+/// |                                   | contains a brace; latchkey only                         |
+/// | the name above with `:places`     | for each: the end of its place, its lease, its tokens   |
 /// | latchkey_waiting_writer:tag(N)    | a WRITE waits: new READs are kept out; `:` as above     |
 /// | latchkey_holder:tag(N):owner      | the holder's description of itself; latchkey only       |
 /// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
@@ -36,22 +37,22 @@ namespace latchkey::inline v1::detail::redis {
 ///
 /// The names of a latch:
 ///
-/// | name                                | contents                                              |
-/// |-------------------------------------|-------------------------------------------------------|
-/// | N                                   | the count; no key: zero                               |
-/// | redisson_countdownlatch__channel__{N} | channel: 0: it has reached zero; 1: a new count, or  |
-/// |                                     | deleted                                               |
+/// | name                                  | contents                                            |
+/// |---------------------------------------|-----------------------------------------------------|
+/// | N                                     | the count; no key: zero                             |
+/// | redisson_countdownlatch__channel__{N} | channel: 0: it has reached zero; 1: a new count, or |
+/// |                                       | it is deleted                                       |
 ///
 /// The names of a semaphore:
 ///
-/// | name                              | contents                                                |
-/// |-----------------------------------|---------------------------------------------------------|
-/// | N                                 | a string: how many permits are available                |
-/// | tag(N):timeout                    | the permits that are taken, each with the end of its    |
-/// |                                   | lease, epoch ms                                         |
-/// | latchkey_permit_queue:tag(N)      | processes that wait, in the order in which they came    |
+/// | name                                | contents                                              |
+/// |-------------------------------------|-------------------------------------------------------|
+/// | N                                   | a string: how many permits are available              |
+/// | tag(N):timeout                      | the permits that are taken, each with the end of its  |
+/// |                                     | lease, epoch ms                                       |
+/// | latchkey_permit_queue:tag(N)        | processes that wait, in the order in which they came  |
 /// | latchkey_permit_queue:tag(N):places | how many permits each wants, and until when, epoch ms |
-/// | redisson_sc:tag(N)                | channel: permits are available                          |
+/// | redisson_sc:tag(N)                  | channel: permits are available                        |
 ///
 /// The names of a SET NX PX lock:
 ///
@@ -92,10 +93,9 @@ inline constexpr std::string_view set_token_prefix = "latchkey_set_token:";
 inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 
 /// Why no lock may have this name, as a clause; empty: the name is valid. Braces must form a hash
-/// tag
-/// (`{` and a later `}` with text between them). Otherwise the lock's keys have different slots in
-/// a cluster, and Redisson acquires such a lock and can never release it. The names in the table
-/// above are reserved as well.
+/// tag (`{` and a later `}` with text between them). Otherwise the lock's keys have different slots
+/// in a cluster, and Redisson acquires such a lock and can never release it. The prefixes of the
+/// tables above are reserved as well, except those of the channels of latches and semaphores.
 [[nodiscard]] std::optional<std::string> refuse_name(std::string_view key);
 
 /// The suffix after tag(N) in the name of the key with the permits of a semaphore that are taken.
@@ -111,13 +111,13 @@ inline constexpr std::string_view writer_suffix = ":write";
 
 /// The channels that a waiter subscribes to. Every message means that the lock was released.
 ///
-/// | type   | channels                                                                          |
-/// |--------|-----------------------------------------------------------------------------------|
-/// | FAIR   | that of plain locks, on which REENTRANT and FENCED holders publish, and the       |
-/// |        | waiter's own                                                                      |
-/// | PERMIT | that of the semaphore                                                             |
+/// | type   | channels                                                                           |
+/// |--------|------------------------------------------------------------------------------------|
+/// | FAIR   | that of plain locks, on which REENTRANT and FENCED holders publish, and the        |
+/// |        | waiter's own                                                                       |
+/// | PERMIT | that of the semaphore                                                              |
 /// | others | that of plain locks, and that of READ and WRITE if the layout has these types: the |
-/// |        | holder may be of either kind                                                      |
+/// |        | holder may be of either kind                                                       |
 ///
 /// One that waits in line (Request::in_line) also subscribes to each of these with `:in_line`
 /// behind it, so that a release knows whom the process queue serves (lua/parts/notify.lua).

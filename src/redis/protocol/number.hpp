@@ -8,7 +8,7 @@
 
 namespace latchkey::inline v1::detail::redis {
 
-/// False: the text is not exactly one number of this type.
+/// Reads the whole text as one number. False: it is not exactly one number of this type.
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, Number& number) noexcept {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -139,7 +139,7 @@ bool is_redissons(std::string_view owner) noexcept {
 }
 
 /// Redisson publishes the release of a FAIR lock to the first in its queue only. The lock's hash
-/// does not contain its type, so latchkey asks again after this time whenever a Redisson client
+/// does not contain its type, so latchkey tries again after this time whenever a Redisson client
 /// holds it.
 constexpr milliseconds redisson_poll_interval{1'000};
 

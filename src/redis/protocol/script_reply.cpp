@@ -19,7 +19,7 @@ using Kind = Outcome::Kind;
 using Replies = std::span<redisReply* const>;
 
 /// The outcome of errors with this prefix. Transient errors are `unknown`, although the script did
-/// not run: the caller then asks again while its wait lasts, and does not believe a hold to be
+/// not run: the caller then tries again while its wait lasts, and does not believe a hold to be
 /// lost.
 struct ErrorMeaning {
   std::string_view prefix;

@@ -57,7 +57,7 @@ const Call& call_for(const Request& request) noexcept {
   return verify;
 }
 
-/// Other libraries publish no message when they release. redlock-py asks again after 200 ms, too.
+/// Other libraries publish no message when they release. redlock-py tries again after 200 ms, too.
 constexpr milliseconds foreign_poll_interval{200};
 
 /// latchkey's UUIDs have version 8 (HoldId::new_space). Others write a UUID and a number, too.

@@ -135,7 +135,8 @@ void ChannelSubscriptions::clear() noexcept {
   retries_.clear();
 }
 
-// If the user may never unsubscribe, those above the limit end with the connection.
+// A user may be forbidden to unsubscribe. Unwanted subscriptions beyond the limit then stay until
+// the connection ends.
 void ChannelSubscriptions::retry(const std::string& channel, TimePoint at) {
   constexpr std::size_t most_unwanted = 1'000;
   if (retries_.size() >= most_unwanted && !channels_.contains(channel)) return;

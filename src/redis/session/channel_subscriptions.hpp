@@ -42,7 +42,7 @@ class ChannelSubscriptions {
   explicit ChannelSubscriptions(const Layout& layout = redisson_layout) noexcept
       : layout_(layout) {}
 
-  /// SSUBSCRIBE and SUNSUBSCRIBE from now on.
+  /// `sharded`: its commands are SSUBSCRIBE and SUNSUBSCRIBE from now on.
   void use_sharded_channels(bool sharded) noexcept { sharded_ = sharded; }
 
   // --- listeners ---
@@ -50,6 +50,7 @@ class ChannelSubscriptions {
   void add(const Request& request, Sink& sink);
   /// Adds every subscribe among the requests or, if it throws std::bad_alloc, none.
   void add_all(std::span<Request* const> requests, Sink& sink);
+  /// Adds the listeners of a channel that another session had. Throws std::bad_alloc.
   void add(Channel channel);
   void remove(const Request& request, Sink& sink) noexcept;
   void clear() noexcept;
@@ -87,8 +88,8 @@ class ChannelSubscriptions {
 
   /// Appends what a subscribe or unsubscribe changes on the server.
   void append_change(CommandBuffer& buffer, Verb verb, const Channels& channels) const;
-  /// Subscribes to all channels, which are not sharded on the new connection, whatever they were on
-  /// the one before. False: there are none, and nothing was appended.
+  /// Appends one SUBSCRIBE of all channels, for a new connection without sharded channels. False:
+  /// there are none, and nothing was appended.
   bool append_all(CommandBuffer& buffer) const;
   void append_one(CommandBuffer& buffer, Verb verb, std::string_view channel) const;
 

@@ -29,8 +29,8 @@ class CheckBatcher {
 
   /// Writes the next `count` commands of the pipeline as one call. Throws std::bad_alloc.
   void write(std::size_t count);
-  /// The reply to the oldest command, which is the first of a call. Checks that are repeated are to
-  /// be written. Throws std::bad_alloc.
+  /// The reply to the oldest command, which is the first of a call. The caller then writes the
+  /// checks that are sent once more. Throws std::bad_alloc.
   void on_reply(const redisReply& reply);
 
  private:

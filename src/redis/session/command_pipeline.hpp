@@ -67,7 +67,7 @@ class CommandPipeline {
   }
   /// How many commands, from `next_to_write` on, one call can carry out; at least 1.
   [[nodiscard]] std::size_t batch_length() const noexcept;
-  /// The one after `next_to_write` by `offset`.
+  /// The command that is `offset` places behind `next_to_write`.
   [[nodiscard]] InFlightCommand& unwritten(std::size_t offset) noexcept {
     return queue_[written_ + offset];
   }
@@ -97,7 +97,7 @@ class CommandPipeline {
 
   // --- replies ---
   [[nodiscard]] ReplyFor match_reply() noexcept;
-  /// Drops the oldest commands as long as they are such that were never sent.
+  /// Drops the oldest commands whose requests ended before they were sent (Kind::nothing).
   void drop_unsendable() noexcept;
 
   // --- the end of a connection ---

@@ -102,7 +102,7 @@ void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& li
     try {
       queued.key = each.key;
     } catch (const std::bad_alloc&) {
-      // Without its key the release is lost. link_up makes every waiter ask again.
+      // Without its key the release is lost. link_up makes every waiter try again.
       queued.kind = Notification::Kind::link_up;
       queued.id = {};
       queued.key.clear();

@@ -98,7 +98,7 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
     return Step::in_progress;
   }
   ++replies_;
-  // Says nothing about permissions. Whether HDEL is permitted is asked for the message only.
+  // A server that is not ready has not said what it permits. `remove` only gives a better message.
   if (is_not_ready(reply) && command != Command::remove && command != Command::channels) {
     return fail(server_not_ready(reply));
   }

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 /// A node that owes a reply for so long may have been replaced.
 constexpr auto silent_after = 300ms;
-/// A session that only waits for messages sends PING after so long, because silence says nothing.
+/// In a cluster, a session that only waits for messages sends PING after so long a silence.
 constexpr auto ping_after = 1s;
 
 }  // namespace
@@ -151,7 +151,7 @@ void Session::end_failing_fast() noexcept {
 void Session::end_unsent(InFlightCommand& command) noexcept {
   const Failure* const failure = reconnect_.last_failure();
   const bool permanent = failure != nullptr && failure->permanent && fails_fast(command.verb);
-  // No connection is subscribed to what the caller has unsubscribed from.
+  // An unsubscribe has taken effect: no later connection subscribes to its channels.
   const bool never_ran = command.verb != Verb::unsubscribe;
   const std::string_view why = failure != nullptr ? failure->text : silence_;
   end(command, permanent ? Outcome::Kind::refused : Outcome::Kind::unknown, why, never_ran);

@@ -123,7 +123,7 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
   }
   if (reply.type == REDIS_REPLY_ERROR) {
     if (redirected_by(text_of(reply), command, delivery)) return true;
-    // Another server is the master by now. The next connection leads to it.
+    // Another server is the master by now, so this connection ends.
     if (server_words(text_of(reply)).starts_with("READONLY")) trouble_ = is_replica();
   }
   if (is_noscript(reply) && command.kind == InFlightCommand::Kind::script) {
@@ -265,9 +265,9 @@ void Session::on_push(const redisReply& push) {
   }
 }
 
-// Pushes keep the order of replies, so this one belongs to the oldest command. If that is not such
-// a change, the server has ended a subscription on its own: the slot of a sharded channel moves to
-// another node. The reply to a new subscription says to which.
+// Pushes keep the order of replies, so this one belongs to the oldest command. If that command
+// changes no channels, the server has ended a subscription on its own: the slot of a sharded
+// channel moves to another node. The reply to a new subscription says to which.
 void Session::on_channel_push(std::string_view kind, std::string_view channel) {
   if (stage_ == Stage::handshake) return handshake_.on_channels_confirmed();
   const bool unsubscribed = kind.find("unsubscribe") != std::string_view::npos;
