@@ -20,10 +20,12 @@ struct LoadedPolicies {
   Problems problems{};
 };
 
-/// Checked against the methods of `program`. Touches nothing but the file and the environment.
+/// Reads the file and checks it against the methods of `program`. Touches nothing but the file and
+/// the environment.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path, const Program& program);
 
-/// Checked without a program: finds the mistakes that the file alone shows. The plan is empty.
+/// Reads and checks the file without a program: finds the mistakes that the file alone shows. The
+/// plan is empty.
 [[nodiscard]] LoadedPolicies load_policies(const std::string& path);
 
 /// The policies of a test, from `text` or else from the file, for those methods that this program
@@ -31,7 +33,7 @@ struct LoadedPolicies {
 [[nodiscard]] LoadedPolicies load_test_policies(const std::string& path,
                                                 const std::optional<std::string>& text);
 
-/// As exceptions, in the order of the file.
+/// The problems as exceptions, in the order of the file.
 [[nodiscard]] std::vector<PolicyError> errors_of(const std::string& path, Problems problems);
 
 /// Throws all of them as one, if there are any.

@@ -9,7 +9,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Backends and prefix of a file against those of the file that is in force.
+/// Reports each difference between the backends and prefixes of a file and the one in force.
 void refuse_other_backends(const PolicyFile& before, const PolicyFile& now, Problems& problems);
 
 /// Checks one setting of one method. `before` and `now` are its values in the file, if any.

@@ -30,7 +30,7 @@ struct YamlLine {
 [[nodiscard]] std::optional<Problem> mistake_in_line(std::string_view text, int number,
                                                      bool quotable);
 
-/// The value begins with a quote that its line does not close: YAML goes on until the next one,
+/// The value begins with a quote that its line does not close: for YAML it ends at the next quote,
 /// which may be that of another value.
 [[nodiscard]] bool leaves_quote_open(std::string_view text);
 

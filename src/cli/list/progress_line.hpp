@@ -15,7 +15,7 @@ class ProgressLine {
   ~ProgressLine() { clear(); }
 
   void show(std::string_view text);
-  /// Before anything else is printed.
+  /// Removes the line. Call it before anything else is printed.
   void clear() noexcept;
 
  private:

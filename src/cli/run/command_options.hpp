@@ -13,7 +13,7 @@ class App;
 
 namespace latchkey::inline v1::cli {
 
-/// As words of the command line.
+/// The shared options as words of the command line.
 struct CommandWords {
   ConnectionOptions connection{};
   std::string wait{};

@@ -17,7 +17,7 @@ struct OncePlan {
   detail::OnceSchedule schedule;
   OnFailure on_failure = OnFailure::retry;
   detail::OnceSchedule::Wall instant{};
-  std::chrono::milliseconds mark{};  ///< for how long
+  std::chrono::milliseconds mark{};  ///< for how long the instant stays locked
 
   [[nodiscard]] std::string text() const { return detail::instant_text(instant); }
   [[nodiscard]] bool is_in_time() const {

@@ -102,8 +102,8 @@ std::vector<std::string> child_environment(const RunOptions& options, const Hold
   return variables;
 }
 
-/// For how long the server keeps the lock of an instant after the command, whose lease is extended
-/// to that. Throws as Hold::extend.
+/// Extends the lease of an instant's lock if the run counts, and returns for how long the server
+/// keeps the lock after the command. Throws as Hold::extend.
 milliseconds mark(const OncePlan& once, Hold& hold, int status) {
   if (!once.counts(status)) return milliseconds(0);
   if (once.on_failure == OnFailure::retry) hold.extend(once.mark);

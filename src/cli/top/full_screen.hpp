@@ -24,7 +24,7 @@ class FullScreen {
   void enter();
   void leave() noexcept;
   [[nodiscard]] Size size() const noexcept;
-  /// After the size has changed.
+  /// Clears the screen; needed after its size has changed.
   void clear() noexcept;
   /// As many lines as the screen has, each as wide as it.
   void draw(const std::vector<std::string>& lines);

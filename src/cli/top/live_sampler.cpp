@@ -44,7 +44,7 @@ void LiveSampler::sample() {
     sampler_.query_keys(sample, SteadyClock::now());
   } catch (const LockError&) {
     const std::lock_guard lock(mutex_);
-    locks_.found(sample.found);  // the scan goes on after these
+    locks_.found(sample.found);  // the scan continues after these
     throw;
   }
   std::vector<std::string> keys;

@@ -40,7 +40,7 @@ class LiveSampler {
   /// Throws what ended the thread, if it is not an error of the backend.
   [[nodiscard]] State state(const RowOrder& order);
 
-  /// Those that the next sample queries first.
+  /// `visible`: the keys whose state the next sample queries first.
   void show(std::vector<std::string> visible);
   void pause(bool paused);
 

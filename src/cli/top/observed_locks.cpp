@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Contention is that of so many samples.
+/// The contention of a lock counts its last samples, at most so many.
 constexpr unsigned most_samples = 64;
 
 bool same_holder(const LockInfo& one, const LockInfo& other) {

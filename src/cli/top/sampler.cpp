@@ -12,11 +12,11 @@
 namespace latchkey::inline v1::cli {
 namespace {
 
-/// Beyond these the rows are not worth what they cost the server.
+/// How many awaited keys one page lists: more rows are not worth what they cost the server.
 constexpr std::uint32_t most_awaited_keys = 1'000;
 /// How many locks are queried each second: about 0.3 % of a core of a Redis server.
 constexpr std::uint64_t inspections_per_second = 100;
-/// How many keys that are waited for are listed each second: the same.
+/// How many keys that are waited for are listed each second, at about the same cost.
 constexpr std::uint64_t awaited_per_second = 500;
 constexpr std::chrono::milliseconds first_burst{1'000};
 /// A sample ends after this time, so that the screen shows what it has found.

@@ -40,7 +40,7 @@ class Sampler {
 
   /// The first part: what exists. Throws BackendUnavailable, BackendRefused.
   void query_keys(Sample& sample, TimePoint now);
-  /// The second part: the state of `keys`. Throws as above.
+  /// The second part: the state of `keys`. Throws as query_keys.
   void query_state(Sample& sample, std::span<const std::string> keys);
   /// How many locks the second part may query now.
   [[nodiscard]] std::size_t inspections(TimePoint now);

@@ -10,10 +10,11 @@
 
 namespace latchkey::inline v1::detail::stores {
 
-/// For a connection on which one batch follows another, and a batch takes about as long as the
-/// commit at its end. The callers of a batch that has ended usually submit at once again, and one
-/// commit for all costs as much as one for the first of them: the next batch waits for as many
-/// requests, but not longer than half of what the last commit took. A caller that is alone never
+/// Decides when the next batch of a connection is sent. A batch follows the one before it, and
+/// takes about as long as the commit at its end. The callers of a batch that has ended usually
+/// submit at once again, and one commit for all of them costs as much as one for the first. So the
+/// next batch waits for as many requests as the last one had, and for those that waited then; but
+/// not longer than half of the last commit, nor than `longest_delay`. A caller that is alone never
 /// waits. One thread at a time.
 class BatchPacing {
  public:
@@ -31,7 +32,7 @@ class BatchPacing {
   [[nodiscard]] bool is_ready(std::size_t waiting, TimePoint now) const noexcept {
     return waiting > 0 && (waiting >= expected_ || now >= due_);
   }
-  /// When what waits is sent even if nothing is added to it.
+  /// When the requests that wait are sent, however few they are.
   [[nodiscard]] TimePoint due() const noexcept { return due_; }
 
  private:

@@ -35,14 +35,14 @@ class DescriptorSet {
   /// How often what `polled` returns may have changed.
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
-  /// Waits for these events from now on, instead of others; 0: for errors alone. A closed
-  /// descriptor has left the set; one with the same number may be another file: `forget` it before
-  /// it is closed. Throws std::bad_alloc.
+  /// From now on the set waits for these events of `descriptor`, and for no others; 0: for errors
+  /// alone. `forget` a descriptor before it is closed: its number may become that of another file.
+  /// Throws std::bad_alloc.
   void watch(int descriptor, short events);
   void forget(int descriptor) noexcept;
-  /// The descriptors that are ready now.
+  /// The descriptors that are ready now, at most 16 of them.
   [[nodiscard]] std::vector<Ready> ready() const;
-  /// The events of one of them; 0: none.
+  /// The events for which this descriptor is ready; 0: none.
   [[nodiscard]] short ready(int descriptor) const;
 
   /// Keeps the events that poll(2) has returned for `polled`: until `forget_events`, and while
@@ -50,8 +50,8 @@ class DescriptorSet {
   void know_events(short events) noexcept;
   void forget_events() noexcept { known_.reset(); }
 
-  /// In a forked child: the instance is the parent's too, so another one takes its place, without
-  /// a descriptor.
+  /// In a forked child: the instance is the parent's, too, so a new one takes its place, with no
+  /// descriptor in it.
   void renew();
 
  private:

@@ -75,9 +75,9 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   bool work() LATCHKEY_REQUIRES(mutex_);
   /// Tells the sinks of a store that has begun to refuse this client.
   void report_refusal() LATCHKEY_REQUIRES(mutex_);
-  /// `seen`: the arrivals that this thread knew of when it asked last.
+  /// `seen`: arrivals_ at the last call by this thread; it becomes that of now.
   [[nodiscard]] Role role(std::uint64_t& seen) const LATCHKEY_REQUIRES(mutex_);
-  /// True: the parker was unparked. So do lead and follow.
+  /// Returns whether the parker was unparked, as do lead, follow and follow_briefly.
   bool wait(Role role, Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool lead(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);
   bool follow(Parker& parker, Clock::time_point until) LATCHKEY_REQUIRES(mutex_);

@@ -9,9 +9,9 @@
 
 namespace latchkey::inline v1::detail::stores {
 
-/// Its descriptor is an epoll instance with that of the client, a timer, and an eventfd by which
-/// submitters wake it. A thread that polls at the same time and the loop both see what arrives; the
-/// first one takes it.
+/// `descriptor` is an epoll instance that contains the client's descriptor, a timer, and an eventfd
+/// by which submitters wake the loop. A thread that polls at the same time and the loop both see
+/// what arrives; the first one takes it.
 class DrivenBackend::EventLoop final : public LoopDriver {
  public:
   /// Throws std::bad_alloc if the system has no descriptor left.
@@ -29,7 +29,7 @@ class DrivenBackend::EventLoop final : public LoopDriver {
 
  private:
   void watch(int descriptor) noexcept;
-  /// The loop is woken when the client is due, or at once if there is something to deliver.
+  /// Lets the loop be woken when the client is due, or at once if there is something to deliver.
   void rest() LATCHKEY_REQUIRES(backend_.mutex_);
 
   DrivenBackend& backend_;

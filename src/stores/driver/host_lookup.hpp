@@ -16,9 +16,9 @@ namespace latchkey::inline v1::detail::stores {
 /// Whether no look-up is needed: a numeric address, or the path of a Unix socket.
 [[nodiscard]] bool is_plain_host(const std::string& host) noexcept;
 
-/// One look-up of host names, on a thread of its own, for client libraries that would call
-/// getaddrinfo(3) themselves: it blocks, for seconds if a name server does not answer. The thread
-/// lives as long as the call.
+/// One look-up of host names, on a thread of its own: getaddrinfo(3), which client libraries would
+/// call themselves, blocks for seconds if a name server does not answer. The thread ends when all
+/// hosts are looked up.
 class HostLookup {
  public:
   struct Address {
@@ -36,7 +36,7 @@ class HostLookup {
 
   /// Readable once the answer is there.
   [[nodiscard]] int descriptor() const noexcept;
-  /// Empty: not yet.
+  /// Returns the answer once. Empty: it is not there yet, or was returned before.
   [[nodiscard]] std::optional<Answer> answer();
 
  private:

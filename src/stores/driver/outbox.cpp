@@ -155,7 +155,7 @@ bool Outbox::warn() {
   return !listeners_.empty();
 }
 
-// There is room for it.
+// The caller has made room for the delivery.
 void Outbox::tell(Listener& listener, std::string why) {
   if (listener.told_up == up_) return;
   Delivery& delivery = deliveries_.emplace_back();

@@ -44,7 +44,7 @@ class Outbox {
   // --- requests ---
   /// From now on these requests are under way: all, or none if it throws std::bad_alloc.
   void begin(std::span<Request* const> requests, Sink& sink);
-  /// They are not, and get no outcome.
+  /// Takes back requests that have begun: they get no outcome.
   void withdraw(std::span<Request* const> requests) noexcept;
   /// Requests without an outcome, and what no sink has received.
   [[nodiscard]] std::size_t outstanding() const noexcept {
@@ -56,9 +56,10 @@ class Outbox {
 
   /// Throws std::bad_alloc only for a request that has not begun, as in tests of a client's parts.
   void complete(Request& request, Sink& sink, Outcome&& outcome);
-  /// An outcome without more.
+  /// Completes with an outcome that says nothing but its kind.
   void complete(Request& request, Sink& sink, Outcome::Kind kind);
-  /// unknown; `never_ran` as in Outcome. `why`: a clause. Throws std::bad_alloc, as do all below.
+  /// Completes as unknown. `why`: a clause. `never_ran`: as in Outcome. Throws std::bad_alloc, as
+  /// do all members below that are not noexcept.
   void complete_unknown(Request& request, Sink& sink, const std::string& why, bool never_ran);
   void refuse(Request& request, Sink& sink, std::string why);
 
@@ -67,8 +68,8 @@ class Outbox {
   void notify_granted(Sink& sink, std::string_view key, const HoldId& id, std::uint64_t place,
                       std::uint64_t token);
 
-  /// A sink that submits: it is told of each later change of the connection, and of one that it
-  /// has missed since `Backend::connections` was queried.
+  /// `sink` submits: it is told of each later change of the connection, and of one since
+  /// `Backend::connections` was queried.
   void know(Sink& sink);
   /// The state that Backend::connections reports: what sinks know without being told.
   void reported(bool up) noexcept { reported_up_ = up; }
@@ -76,7 +77,7 @@ class Outbox {
   /// clause.
   void link(bool up, const std::string& why);
   [[nodiscard]] bool is_up() const noexcept { return up_; }
-  /// Each sink is told that Backend::warning says something else. False: there is none yet.
+  /// Tells each sink that the text of Backend::warning has changed. False: no sink is known yet.
   bool warn();
 
   /// In a forked child.
@@ -87,16 +88,16 @@ class Outbox {
     Sink* sink;
     bool told_up;
   };
-  /// By the request, so that losing all of them moves nodes and allocates none.
+  /// The sink of each request. To lose all requests moves nodes of the map and allocates none.
   using Requests = std::map<Request*, Sink*>;
 
-  /// For so many deliveries, beside an outcome of each request under way, and a word to each
-  /// listener that the connection is down.
+  /// Reserves room for so many deliveries, beside one outcome for each request under way and one
+  /// link_down for each listener.
   void make_room(std::size_t count);
   void push(Delivery&& delivery);
   void tell(Listener& listener, std::string why);
 
-  std::vector<Delivery> deliveries_;  ///< before `first_`: taken
+  std::vector<Delivery> deliveries_;  ///< those before `first_` were taken
   std::size_t first_ = 0;
   Requests under_way_;
   Requests lost_;

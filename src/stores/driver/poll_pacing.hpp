@@ -1,4 +1,4 @@
-// When a waiter asks again for a key that is busy.
+// When a waiter tries a busy key again.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,16 +13,16 @@
 
 namespace latchkey::inline v1::detail::stores {
 
-/// For a store that does not notify. A waiter asks again after a quarter of the time that it has
-/// waited so far, so it notices a release late by a quarter of its wait at most: it asks often for
-/// a lock that is held for a moment, and seldom for one that is held for long. One thread at a
-/// time.
+/// Paces the attempts of waiters at a store that does not notify. A waiter tries again after a
+/// quarter of the time that it has waited so far, so it notices a release late by a quarter of its
+/// wait at most: it tries often for a lock that is held for a moment, and seldom for one that is
+/// held for long. One thread at a time.
 class PollPacing {
  public:
   using TimePoint = Clock::time_point;
   using milliseconds = std::chrono::milliseconds;
 
-  /// The bounds of a pause. `longest` is the shorter one if it is less than `shortest`.
+  /// The bounds of a pause. If `longest` is less than `shortest`, each pause is `longest`.
   static constexpr milliseconds shortest{2};
   explicit PollPacing(milliseconds longest) : longest_(longest) {}
 
@@ -35,7 +35,7 @@ class PollPacing {
     const auto quarter = std::chrono::floor<milliseconds>((now - wait.since) / 4);
     return std::min(std::max(quarter, shortest), longest_);
   }
-  /// It waits no longer.
+  /// The wait of `id` has ended.
   void forget(const HoldId& id) noexcept {
     if (!waits_.empty()) waits_.erase(id);
   }
@@ -43,7 +43,8 @@ class PollPacing {
   [[nodiscard]] std::size_t waits() const noexcept { return waits_.size(); }
 
  private:
-  /// A waiter that has not asked for so long has gone without a word: its link was down.
+  /// A waiter that has not called `pause` for so long is gone; its link was down, so nobody called
+  /// `forget`.
   static constexpr std::chrono::seconds absence{10};
   static constexpr std::size_t few_waits = 64;
 

@@ -40,7 +40,7 @@ class StoreClient {
   [[nodiscard]] virtual std::string describe() const = 0;
   [[nodiscard]] virtual std::string warning() const { return {}; }
 
-  /// The first connection.
+  /// How far the first connection is.
   enum class Start : std::uint8_t { connecting, up, failed };
   [[nodiscard]] virtual Start start_state() const noexcept = 0;
   /// Why the store cannot be used; null: no attempt has failed since it was up.

@@ -25,7 +25,7 @@ namespace latchkey::inline v1::detail::etcd {
 /// |------------|---------------------------------------------------------------|-------------|
 /// | down       | the pause of the reconnect policy is over                     | logging_in  |
 /// | logging_in | the user is authenticated, or the URI names none              | checking    |
-/// | checking   | the version is right or a secret, and a leader answers reads  | up          |
+/// | checking   | the version is new enough or secret, and a leader answers     | up          |
 /// | any        | a call breaks or stays unanswered                             | down        |
 class EtcdConnection {
  public:
@@ -35,8 +35,8 @@ class EtcdConnection {
   EtcdConnection(EtcdUri uri, stores::DescriptorSet& descriptors, Clock& clock,
                  std::chrono::milliseconds timeout, std::function<void(bool up)> on_change);
 
-  /// Not while a callback has seen that it has ended, or is about to: what is sent then would have
-  /// no answer.
+  /// False also once a callback has seen that the connection has ended or is about to end: what is
+  /// sent then would have no answer.
   [[nodiscard]] bool is_up() const noexcept {
     return state_ == State::up && !failed_ && !transport_.is_leaving();
   }
@@ -46,10 +46,10 @@ class EtcdConnection {
   [[nodiscard]] Clock::time_point gives_up_at(Clock::time_point submitted) const noexcept;
   /// Whether each endpoint has failed since the start, or one for good.
   [[nodiscard]] bool start_failed() const noexcept;
-  /// A caller needs the connection: it is looked at whether there still is one.
+  /// A caller needs the connection. Finds out whether it has ended meanwhile.
   void want();
 
-  /// While the link is up. `on_end` gets no answer for what broke the link, too, and may start no
+  /// Only while the link is up. `on_end` gets an end that breaks the link, too, and may start no
   /// call then.
   CallId call(Method method, std::string message, OnEnd on_end);
   /// A stream of watches. Its end says nothing about the connection: proxies end streams on which
@@ -78,9 +78,9 @@ class EtcdConnection {
   /// Whether the connection has ended, or is to be ended.
   bool has_ended();
   void close(Clock::time_point now);
-  /// For the answers to the link's own calls. False: the link has failed.
+  /// Whether the call has succeeded. If not, the link has failed.
   bool answered(const CallEnd& end);
-  /// True: the server does, the URI has none, and the link has failed.
+  /// Whether the server requires a user and the URI names none. If so, the link has failed.
   bool wants_user(const CallEnd& end);
 
   const EtcdUri uri_;

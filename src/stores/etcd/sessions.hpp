@@ -12,7 +12,8 @@
 
 namespace latchkey::inline v1::detail::etcd {
 
-/// One lease of etcd. It serves any number of locks, each once: two keys of one lock have two.
+/// One lease of etcd. It serves any number of locks, each once: two keys of one lock have two
+/// leases.
 struct Session {
   enum class Stage : std::uint8_t {
     alive,
@@ -24,7 +25,7 @@ struct Session {
   std::int64_t lease = 0;
   std::string hex;  ///< the lease in hexadecimal: the last part of its keys
   Stage stage = Stage::alive;
-  std::size_t keys = 0;                 ///< that use it
+  std::size_t keys = 0;                 ///< places that use it; markers do not count
   Clock::time_point assured_until{};    ///< etcd does not end it before
   Clock::time_point keep_alive_sent{};  ///< when the last keep-alive was sent
   bool keeping_alive = false;
@@ -42,7 +43,7 @@ class Sessions {
   /// The result of `assure`: the session is alive as long as wished, lost, or there was no answer.
   enum class Assurance : std::uint8_t { given, lost, unknown };
   using OnAssured = std::function<void(Assurance)>;
-  /// Null: there is none, for the reason in the end of the call.
+  /// Gets the session, or null and the end of the call that says why there is none.
   using OnSession = std::function<void(Session*, CallEnd&&)>;
   using Suits = std::function<bool(const Session&)>;
 
@@ -58,17 +59,17 @@ class Sessions {
               OnAssured on_assured);
   /// etcd has said that it has no such lease.
   void lose(Session& session);
-  /// It serves nothing new, and is ended when its last place has.
+  /// The session serves nothing new, and is revoked when its last place has ended.
   void retire(Session& session) noexcept { session.stage = Session::Stage::retiring; }
-  /// The session of a key, if it is alive. Needs no memory.
+  /// Retires the session of this key, if it is alive. Needs no memory.
   void retire_of(std::string_view key) noexcept;
-  /// One key less.
+  /// One of its places is gone.
   void release(Session& session);
 
   void advance(Clock::time_point now);
   [[nodiscard]] Clock::time_point due() const noexcept;
   void on_link_up();
-  /// Nobody waits any more, and no call is under way. The sessions stay.
+  /// Forgets who waits, and the calls under way. The sessions stay.
   void start_over() noexcept;
   void forget() noexcept;
 

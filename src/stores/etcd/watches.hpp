@@ -38,7 +38,7 @@ class Watches {
   /// `on_reply` may start and cancel watches. After a reply that says `cancelled` the watch is
   /// gone: etcd has ended it, or the connection has ended before etcd has confirmed it.
   Id start(std::string key, std::string end, std::int64_t revision, OnReply on_reply);
-  /// Its `on_reply` will not be called.
+  /// Ends a watch: its `on_reply` is not called any more.
   void cancel(Id id) noexcept;
   [[nodiscard]] bool any() const noexcept { return !watches_.empty(); }
 
@@ -55,8 +55,8 @@ class Watches {
     std::string key, end;
     std::int64_t revision;
     OnReply on_reply;
-    bool confirmed = false;  ///< once
-    bool waits = true;       ///< for its creation on this stream
+    bool confirmed = false;  ///< etcd has created it once
+    bool waits = true;       ///< its creation on this stream was not requested yet
   };
 
   void open();

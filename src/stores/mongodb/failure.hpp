@@ -23,7 +23,7 @@ class NoAnswer : public std::runtime_error {
   bool may_have_run_;
 };
 
-/// The reply to a command is another one than it has.
+/// For a reply that no such command has.
 [[nodiscard]] NoAnswer malformed_reply();
 
 /// The server, or libmongoc, rejects a command for good. Its text is a clause without a full stop.

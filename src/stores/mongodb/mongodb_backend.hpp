@@ -36,13 +36,13 @@ class MongoBackend : public SimpleBackend {
   [[nodiscard]] static Outcome outcome_of(Answer&& answer);
   [[nodiscard]] ClientPool& pool() noexcept { return pool_; }
 
-  /// Called once the server was found good.
+  /// Called after the server was found good, perhaps by several threads.
   virtual void clean_up(Commands& /*commands*/) {}
 
   void forked() noexcept override { pool_.forget_clients(); }
 
  private:
-  /// Once: that the server can keep locks.
+  /// Checks that the server can keep locks, until it was found good once.
   void check(Commands& commands);
 
   ClientPool pool_;

@@ -17,8 +17,8 @@
 namespace latchkey::inline v1::detail::mysql {
 
 /// Sends what waits as one transaction, so that many requests cost one round trip and one commit.
-/// In it they are sorted by key: transactions lock the rows of keys in one order, and never wait
-/// for each other in a circle. Requests for one key keep their order.
+/// The requests of a transaction are sorted by key: so transactions lock the rows of keys in one
+/// order, and never wait for each other in a circle. Requests for one key keep their order.
 ///
 /// A request that is the only one for its key in a transaction takes its shortcut, if it has one.
 /// If that changes nothing, the request goes again, before all that wait, and without the shortcut.
@@ -33,7 +33,7 @@ class Batch {
  public:
   using TimePoint = Clock::time_point;
 
-  /// `poll`: how often a waiter asks at least.
+  /// `poll`: the longest pause of a waiter between attempts.
   Batch(const Layout& layout, std::chrono::milliseconds poll) : layout_(layout), polls_(poll) {}
 
   /// All or none. Throws std::bad_alloc.
@@ -41,7 +41,7 @@ class Batch {
   /// Whether the server executes joint statements.
   void permit_joint(bool permitted) noexcept { joint_permitted_ = permitted; }
 
-  /// The numbers of requests.
+  /// How many requests wait, and how many are under way.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
   [[nodiscard]] std::size_t under_way() const noexcept { return sent_.size(); }
 
@@ -49,7 +49,7 @@ class Batch {
   [[nodiscard]] std::string send();
   /// Whether the results of a transaction that has succeeded are such as its text has.
   [[nodiscard]] bool fits(const std::vector<StatementResult>& results) const;
-  /// The transaction is over.
+  /// The transaction is over. Its requests are completed, or wait again.
   void finish(const std::vector<StatementResult>& results, const SqlError& error, TimePoint now,
               stores::Outbox& outbox);
   /// The connection was lost: nobody knows whether the transaction ran.
@@ -65,7 +65,7 @@ class Batch {
       return true;
     });
   }
-  /// When the next one gives up.
+  /// When the next request that waits gives up.
   template <class GivesUpAt>
   [[nodiscard]] TimePoint expires_at(GivesUpAt gives_up_at) const noexcept {
     TimePoint first = Clock::never();
@@ -74,7 +74,7 @@ class Batch {
     }
     return first;
   }
-  /// The server will not serve until somebody changes a configuration.
+  /// Refuses all that wait: the server serves nobody until somebody changes a configuration.
   void refuse_waiting(const std::string& why, stores::Outbox& outbox);
   /// In a forked child.
   void forget() noexcept;
@@ -85,14 +85,15 @@ class Batch {
     Sink* sink;
     TimePoint submitted;
     int deadlocks = 0;
-    /// If there is one, and the key is that of no other in the transaction.
+    /// It may take its shortcut; once it is sent: it takes it.
     bool takes_shortcut = true;
-    std::size_t results = 0;  ///< how many its statements have
+    std::size_t results = 0;  ///< how many results its statements have
   };
 
   /// The kind of the joint statement that comes next.
   [[nodiscard]] Layout::Joint next_joint() const;
-  /// Removes those that wait for a joint statement, or the first ones, sorted by their keys.
+  /// Takes those out of `waiting_` that this joint statement takes; none: the first ones. Sorted
+  /// by their keys.
   [[nodiscard]] std::vector<Entry> take(Layout::Joint kind);
   [[nodiscard]] std::string joint_text() const;
   void finish_joint(const Rows& rows, stores::Outbox& outbox);
@@ -111,7 +112,7 @@ class Batch {
   std::vector<Entry> sent_;         ///< in the order of the text
   std::size_t results_before_ = 0;  ///< results of the text before the first entry's
   std::size_t results_after_ = 0;
-  std::size_t singles_ = 0;  ///< so many that wait go in transactions of their own
+  std::size_t singles_ = 0;  ///< so many of the first go in transactions of their own
   bool joint_ = false;       ///< a joint statement was sent
   bool joint_permitted_ = false;
   bool undo_ = false;  ///< the last transaction has failed, and may still be open

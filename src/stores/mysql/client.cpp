@@ -18,10 +18,11 @@ using std::chrono::milliseconds;
 
 /// How often a client that has requests looks for what killed processes have left behind.
 constexpr std::chrono::seconds sweep_interval{1};
-/// How long the handshake waits before it looks again whether the last session has ended.
+/// How long the handshake waits between two looks whether the last session has ended.
 constexpr milliseconds handshake_pause{5};
 
-/// It asks for something that does not exist yet: it does not wait for a server that is down.
+/// Whether a request asks for something that does not exist yet: it gives up soon if the server is
+/// down.
 bool fails_fast(Verb verb) noexcept {
   switch (verb) {
     case Verb::acquire:

@@ -26,7 +26,7 @@ namespace latchkey::inline v1::detail::mysql {
 /// | down       | no connection until the policy's next time | connecting                        |
 /// | connecting | network and log-in                         | handshake; down                   |
 /// | handshake  | the session is set up                      | pausing; up; down                 |
-/// | pausing    | the handshake asks again soon              | handshake; down                   |
+/// | pausing    | the handshake is to continue soon          | handshake; down                   |
 /// | up         | requests are sent                          | down: a loss, or an overdue reply |
 class MysqlClient final : public stores::StoreClient {
  public:
@@ -80,7 +80,7 @@ class MysqlClient final : public stores::StoreClient {
   TimePoint deadline_ = Clock::never();
   TimePoint retry_at_{};  ///< pausing
   std::optional<ServerSession> session_;
-  TimePoint sent_{};  ///< the last batch
+  TimePoint sent_{};  ///< when the last batch was sent
   stores::BatchPacing pacing_;
   bool sweeping_ = false;  ///< a sweep runs
   std::string swept_to_;

@@ -31,7 +31,7 @@ constexpr std::size_t longest_packet = std::size_t{16} << 20;
 constexpr const char* plugins_without_tls =
     "mysql_native_password,client_ed25519,parsec,caching_sha2_password,sha256_password,"
     "auth_gssapi_client";
-/// And those that send it as it is, as PAM needs it.
+/// With TLS, also those that send the password as it is, as PAM needs it.
 constexpr const char* plugins_with_tls =
     "mysql_native_password,client_ed25519,parsec,caching_sha2_password,sha256_password,"
     "auth_gssapi_client,mysql_clear_password,dialog";
@@ -76,7 +76,7 @@ void set_all(MYSQL* mysql, const MysqlUri& uri) {
 constexpr const char* no_verification = "MARIADB_TLS_DISABLE_PEER_VERIFICATION";
 bool is_unverified() noexcept { return std::getenv(no_verification) != nullptr; }
 
-/// Connector/C goes on without a certificate that it cannot read, if the server has no TLS.
+/// Connector/C connects without a certificate that it cannot read, if the server has no TLS.
 SqlError unreadable_file(const MysqlUri& uri) {
   const std::pair<const char*, const std::string&> files[] = {
       {"ssl_ca", uri.ssl_ca}, {"ssl_cert", uri.ssl_cert}, {"ssl_key", uri.ssl_key}};

@@ -77,9 +77,9 @@ class MysqlConnection {
   void query(std::string text);
   /// Continues if the server has answered.
   void advance();
-  /// At once, without a farewell: the server ends the session.
+  /// Ends the connection at once, without a farewell: the server ends the session.
   void close() noexcept;
-  /// In a forked child: the parent goes on with the connection.
+  /// In a forked child: leaves the connection to the parent.
   void abandon() noexcept;
 
  private:

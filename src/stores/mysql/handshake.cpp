@@ -16,8 +16,8 @@
 namespace latchkey::inline v1::detail::mysql {
 namespace {
 
-/// The last statement lets the session's clock go on if `init_connect` has stopped it. A server may
-/// refuse it (secure_timestamp), and then refuses to stop the clock, too.
+/// The last statement starts the session's clock again if `init_connect` has stopped it. A server
+/// may refuse it (secure_timestamp), and then refuses to stop the clock, too.
 constexpr std::string_view identity =
     ";SELECT CONNECTION_ID(),@@version,@@global.read_only;"
     "SHOW GLOBAL STATUS LIKE 'wsrep_gcomm_uuid';SET SESSION timestamp=DEFAULT";

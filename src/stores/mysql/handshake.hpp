@@ -26,8 +26,8 @@ struct ServerSession {
 /// Sets the session up, checks the server and its tables, and ends the session before this one.
 ///
 /// A session owns the client's mark: a user lock (GET_LOCK) with a random name, which the server
-/// takes from it when it has ended and is undone. So an earlier session of this client is
-/// recognised at any server, whatever names, numbers and clocks that has, and no other is. A
+/// frees once that session has ended and is undone. So an earlier session of this client is
+/// recognised at any server, whatever names, numbers and clocks that server has, and no other is. A
 /// cluster may refuse GET_LOCK; there an earlier session is known by its number and its node.
 ///
 /// | step     | statements                           | next                                      |
@@ -46,7 +46,7 @@ class Handshake {
 
   /// A new connection; `before`: the last session.
   void begin(const std::optional<ServerSession>& before);
-  /// In a forked child: the sessions of the parent are none of its own.
+  /// In a forked child: the sessions of the parent are not those of the child.
   void renew_mark();
   /// The text to send.
   [[nodiscard]] std::string text() const;

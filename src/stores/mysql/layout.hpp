@@ -37,7 +37,7 @@ class Layout {
 
   /// Statements that succeed if the tables can be used.
   [[nodiscard]] virtual std::string check() const = 0;
-  /// Why their results say that they cannot, as a clause; empty: they can.
+  /// Why the results of `check` say that the tables cannot be used, as a clause; empty: they can.
   [[nodiscard]] virtual std::string verdict(const std::deque<Rows>& results) = 0;
   /// The meaning of an error of `check` or of a request, as a clause; empty: nothing special.
   [[nodiscard]] virtual std::string meaning(const SqlError& error) const = 0;
@@ -74,9 +74,9 @@ class Layout {
     }
   };
   [[nodiscard]] virtual Shape shape(const Request& request) const = 0;
-  /// Those of a joint statement.
+  /// The shape of the rows of a joint statement.
   [[nodiscard]] virtual Shape shape(Joint /*kind*/) const noexcept { return {0, false}; }
-  /// `poll`: when a waiter that finds its key busy asks again, at the latest.
+  /// `poll`: the longest pause of a waiter that finds its key busy.
   [[nodiscard]] virtual Outcome outcome(const Request& request, const Rows& rows,
                                         std::chrono::milliseconds poll) const = 0;
 

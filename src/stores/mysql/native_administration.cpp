@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Values of the column `what` of latchkey_inspect, beside the modes 1, 2 and 3 and those that
-/// own_permits.cpp reads.
+/// native_permits.cpp reads.
 constexpr std::int64_t place_row = 4, fence_row = 5;
 
 std::optional<milliseconds> time_left(std::string_view cell) {

@@ -52,7 +52,7 @@ int number_of(LockType type) noexcept {
     case LockType::READ: return 2;
     case LockType::WRITE: return 3;
     case LockType::FENCED: return 4;
-    case LockType::PERMIT: break;  // not offered
+    case LockType::PERMIT: break;  // append_permits writes its calls
   }
   return 0;
 }

@@ -15,10 +15,10 @@ namespace latchkey::inline v1::detail::mysql {
 /// The owner of the row that makes a key a semaphore.
 inline constexpr std::string_view semaphore_owner = "*";
 
-/// Appends the CALL of a request of type PERMIT; false: it is the one of a lock.
+/// Appends the CALL of a request of type PERMIT; false: the request takes the CALL of a lock.
 bool append_permits(std::string& sql, const Request& request);
 
-/// The outcome of what `append_permits` has called. `poll`: how often a waiter asks.
+/// The outcome of what `append_permits` has called. `poll`: the longest pause of a waiter.
 [[nodiscard]] Outcome permits_outcome(const Request& request, const std::vector<std::string>& row,
                                       std::chrono::milliseconds poll);
 

@@ -27,7 +27,7 @@ inline constexpr unsigned not_in_cluster = 1105, not_supported_yet = 1235;
 /// An error of this client: a file that the URI names.
 inline constexpr unsigned unreadable = 2999;
 
-/// The session cannot go on, although the server has answered.
+/// The session is of no further use, although the server has answered.
 [[nodiscard]] constexpr bool ends_session(unsigned error) noexcept {
   return error == galera_not_ready || error == shutting_down || error == read_only ||
          error == read_only_mode || error == killed || error == timed_out_idle;

@@ -105,7 +105,7 @@ std::string ShedlockLayout::in(std::chrono::milliseconds lease) const {
                 std::string(server_time) + ")");
 }
 
-// In such an hour: the last second before it.
+// In an hour that does not exist (see `stored`): the last second before that hour.
 std::string ShedlockLayout::ended() const {
   std::string time(server_time);
   if (!is_timestamp_) return time;

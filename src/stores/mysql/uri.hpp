@@ -22,7 +22,7 @@ struct MysqlUri {
   Schema schema = Schema::latchkey;
   std::string table = "shedlock";
   bool create = false;                 ///< creates latchkey's tables if they are missing
-  std::chrono::milliseconds poll{10};  ///< how often a waiter asks at most
+  std::chrono::milliseconds poll{10};  ///< the longest pause of a waiter between attempts
 
   /// `uri` contains its scheme. Throws std::invalid_argument with one sentence.
   [[nodiscard]] static MysqlUri parse(std::string_view uri);

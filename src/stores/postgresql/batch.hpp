@@ -48,9 +48,9 @@ class Batch {
 
   [[nodiscard]] bool is_under_way() const noexcept { return !entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  /// How many of them have a result.
+  /// How many of its requests have a result.
   [[nodiscard]] std::size_t results() const noexcept { return next_; }
-  /// The last one: whether the server waits for its disk before it reports the commit.
+  /// Whether the server waits for its disk before it reports the commit of the last batch.
   [[nodiscard]] bool is_durable() const noexcept { return durable_; }
 
   /// Takes requests from the front of the queue and sends them. False: the connection is broken.
@@ -59,10 +59,11 @@ class Batch {
 
   enum class Progress { waiting, done, broken, malformed };
   /// Reads results. done: all outcomes are in the outbox; requests that the server has not run
-  /// because another one failed are in the queue again. malformed: the connection cannot go on.
+  /// because another one failed are in the queue again. malformed: the connection is of no further
+  /// use.
   [[nodiscard]] Progress receive(PGconn* connection, RequestQueue& queue, stores::Outbox& outbox);
 
-  /// Completes all as unknown.
+  /// Completes the requests under way as unknown.
   void fail(const std::string& why, stores::Outbox& outbox);
   void forget() noexcept;
 
@@ -98,10 +99,10 @@ class Batch {
   const Layout& layout_;
   const Subscriptions& subscriptions_;
   std::vector<Entry> entries_;  ///< in the order of execution
-  std::size_t next_ = 0;        ///< whose result is read
+  std::size_t next_ = 0;        ///< the entry whose result is read next
   bool durable_ = false;
   bool renews_ = false;  ///< the last batch consisted of renewals
-  bool undone_ = false;  ///< one has failed: the server has undone all
+  bool undone_ = false;  ///< a request has failed: the server has undone all
   /// How many requests at the front of the queue the server has undone or skipped because another
   /// one failed. They run again without newer ones, which may fail in the same way.
   std::size_t undone_requests_ = 0;

@@ -52,7 +52,7 @@ PostgresqlClient::PostgresqlClient(PostgresqlUri uri, const Options& options)
 
 Capabilities PostgresqlClient::capabilities() const noexcept {
   Capabilities offered = layout_->capabilities();
-  offered.in_order = !uri_.session_pooler;  // the last session may go on behind a pooler
+  offered.in_order = !uri_.session_pooler;  // behind a pooler the last session may still work
   return offered;
 }
 
@@ -176,7 +176,7 @@ void PostgresqlClient::read_notifications() {
   }
 }
 
-// The server keeps them for a minute after the last upkeep.
+// The server keeps subscriptions for a minute after the last upkeep.
 bool PostgresqlClient::has_lost_subscriptions() {
   const auto found = batch_.take_upkeep();
   return found && *found < subscriptions_.rows().keys.size() && queue_.empty();

@@ -42,7 +42,7 @@ class PostgresqlClient final : public stores::StoreClient {
   /// Reads what has arrived, and sends the next batch.
   void exchange(Clock::time_point now);
   void read_notifications();
-  /// Those that the last upkeep has not found at the server.
+  /// Whether the last upkeep has found fewer subscriptions at the server than are wanted.
   [[nodiscard]] bool has_lost_subscriptions();
   /// Sends a batch if none is under way, and it is time. False: the connection is broken.
   [[nodiscard]] bool send_batch(Clock::time_point now);

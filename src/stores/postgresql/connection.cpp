@@ -19,7 +19,7 @@
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
-/// libpq would print them.
+/// Drops notices, which libpq would print.
 void ignore_notice(void* /*context*/, const PGresult* /*notice*/) {}
 
 /// The arrays that PQconnectStartParams takes.
@@ -216,8 +216,9 @@ bool PostgresqlConnection::flush() {
   return true;
 }
 
-// libpq does not say how much it has read. TCP does; on a Unix socket it is at least what has gone
-// meanwhile, and at least the space that libpq makes before it reads.
+// libpq does not say how much it has read. TCP says it. On a Unix socket it is at least as much as
+// has left the socket's buffer and, since bytes may arrive meanwhile, at least the space that libpq
+// makes before it reads.
 bool PostgresqlConnection::read() {
   constexpr std::size_t least_space = 8192;
   const int socket = ::PQsocket(connection_.get());
@@ -269,7 +270,7 @@ void PostgresqlConnection::close() noexcept {
   ends_at_ = again_at_ = Clock::never();
 }
 
-// PQfinish says goodbye to the server. The parent goes on with the same socket, so the goodbye goes
+// PQfinish says goodbye to the server. The parent uses the same socket, so the goodbye is sent
 // elsewhere.
 void PostgresqlConnection::abandon() noexcept {
   lookup_.reset();

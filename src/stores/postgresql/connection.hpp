@@ -62,7 +62,8 @@ class PostgresqlConnection {
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
 
   void start(Clock::time_point now);
-  /// Until it is up. Returns why it is down, once. Throws std::bad_alloc.
+  /// Continues an attempt until it is up. Returns why the attempt has failed, if it has: then it is
+  /// down. Throws std::bad_alloc.
   [[nodiscard]] std::optional<ConnectionFailure> advance(Clock::time_point now);
   [[nodiscard]] Clock::time_point due() const noexcept;
   /// Flushes, and waits for input, and for output if not everything could be written.
@@ -71,7 +72,7 @@ class PostgresqlConnection {
   /// connection is broken, or more than `longest_result` has arrived since the last one.
   [[nodiscard]] bool read();
   static constexpr std::size_t longest_result = std::size_t{64} << 20;
-  /// A result or a notification was complete.
+  /// A result or a notification is complete: `longest_result` counts from here.
   void result_ended() noexcept { bytes_ended_ = bytes_read_; }
   /// Why `read` has returned false.
   [[nodiscard]] std::string why_broken() const;

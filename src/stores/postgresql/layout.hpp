@@ -47,7 +47,7 @@ class Layout {
   [[nodiscard]] virtual Capabilities capabilities() const noexcept = 0;
   [[nodiscard]] virtual std::span<const Statement> statements() const noexcept = 0;
 
-  /// A query whose first row says whether the tables can be used; `reject` reads it.
+  /// A query whose first row says whether the tables can be used; `verdict` reads it.
   [[nodiscard]] virtual std::string check() const = 0;
   struct Verdict {
     std::optional<ConnectionFailure> failure{};

@@ -87,7 +87,8 @@ Outcome acquire_outcome(std::string_view reply, std::size_t members) {
   return outcome;
 }
 
-/// Functions of an older latchkey return fewer columns.
+/// Whether the result has the rows and columns of this request. Functions of an older latchkey
+/// return fewer columns.
 bool has_shape(const Request& request, const PGresult* result) {
   const int columns = ::PQnfields(result);
   const bool awaited = request.part != nullptr && request.part->awaited;

@@ -21,7 +21,7 @@ inline constexpr std::string_view semaphore_owner = "*";
 /// The outcome of what `permits_call` has called.
 [[nodiscard]] Outcome permits_outcome(const Request& request, std::string_view reply);
 
-/// An inspection that has found something else than the request asks for.
+/// Sets the outcome of an inspection that has found something else than the request asks for.
 void check_kind(const Request& request, Outcome& outcome);
 
 }  // namespace latchkey::inline v1::detail::postgresql

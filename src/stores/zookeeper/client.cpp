@@ -86,7 +86,8 @@ Clock::time_point ZooKeeperClient::due() const noexcept {
   return due;
 }
 
-// That a hold is gone is told within moments: a thread that awaits nothing looks then.
+// The watches of holds do not count: a thread that awaits nothing leads within moments, and then
+// learns that a hold is gone.
 bool ZooKeeperClient::awaits_events() const noexcept {
   return !connection_.is_up() || queue_.recipe().awaits_deletions() || !subscriptions_.is_empty();
 }
@@ -115,7 +116,7 @@ void ZooKeeperClient::dispatch(Request& request, Sink& sink) {
   outbox_.refuse(request, sink, "ZooKeeper offers no " + std::string(to_string(request.verb)));
 }
 
-// Who waits in a queue is told by its entry there.
+// A waiter with an entry in the queue is notified because of that entry: nothing is subscribed to.
 void ZooKeeperClient::subscribe(Request& request, Sink& sink) {
   const bool on = request.verb == Verb::subscribe;
   const bool about_one = request.type == LockType::FAIR && request.id.number != 0;
@@ -175,7 +176,7 @@ void ZooKeeperClient::on_node_event(std::string_view path) {
   subscriptions_.on_node_event(path);
 }
 
-// The session stays, with all that it holds: the next connection goes on with it.
+// The session stays, with all that it holds: the next connection continues it.
 void ZooKeeperClient::start_over(Clock::time_point now) noexcept {
   connection_.start_over(now);
   queue_.recipe().start_over();

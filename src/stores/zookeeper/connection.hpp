@@ -23,11 +23,11 @@ class ConnectionEvents {
  public:
   /// Operations under way are not answered. `why`: a clause.
   virtual void on_link_lost(const std::string& why) = 0;
-  /// Nothing is under way, and what had been is still unknown.
+  /// The session has ended. Comes after on_link_lost: no operation is under way.
   virtual void on_session_lost() = 0;
   /// Operations may be sent. `resumed`: the session is the one before.
   virtual void on_link_up(bool resumed) = 0;
-  /// There is no connection although one was tried. Repeated.
+  /// All servers were tried in vain, or the ensemble rejects this client. May be repeated.
   virtual void on_down(const std::string& why) = 0;
   virtual void on_node_event(std::string_view path) = 0;
 
@@ -35,7 +35,7 @@ class ConnectionEvents {
   ~ConnectionEvents() = default;
 };
 
-/// Sessions one after the other. Nothing here waits.
+/// Sessions one after the other. Only the start and the end of a session wait (see Session).
 ///
 /// | stage      | meaning                                        | next                           |
 /// |------------|------------------------------------------------|--------------------------------|
@@ -99,7 +99,7 @@ class ZooKeeperConnection {
   ReconnectPolicy policy_;
   std::unique_ptr<Session> session_;
   Stage stage_ = Stage::apart;
-  bool was_up_ = false;  ///< this session
+  bool was_up_ = false;  ///< this session was up once
   bool keeps_session_ = false;
   std::string rejected_;     ///< why the server does not let this client in; empty: it does
   int watched_ = -1;         ///< the library's descriptor that `own_` duplicates

@@ -56,7 +56,7 @@ class NodeQueue final : public QueueStore {
 
   [[nodiscard]] QueueRecipe& recipe() noexcept { return recipe_; }
   [[nodiscard]] const QueueRecipe& recipe() const noexcept { return recipe_; }
-  /// A node of a lock that was watched is deleted, or exists.
+  /// An event of a watched node of a lock; it counts as the deletion of that node.
   void on_node_event(std::string_view path);
 
  private:

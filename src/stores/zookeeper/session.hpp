@@ -31,9 +31,9 @@ struct Reply {
 };
 using Handler = std::function<void(Reply&&)>;
 
-/// Drives one handle of libzookeeper_st, which keeps the session over several connections. Never
-/// waits, except in the destructor, which ends the session: for 1.5 s if the server does not
-/// answer.
+/// Drives one handle of libzookeeper_st, which keeps the session over several connections. Waits
+/// only in the constructor, which resolves the servers' names, and in the destructor, which ends
+/// the session: for 1.5 s if the server does not answer.
 ///
 /// The library reports the operations of a lost connection when the next one is up. `drop` is
 /// earlier: what it drops is not reported.

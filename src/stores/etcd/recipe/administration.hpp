@@ -24,7 +24,7 @@ class Administration {
   void list(Request& request, Sink& sink);
   void force_release(Request& request, Sink& sink);
   void fail(Request& request, Sink& sink, const CallEnd& end);
-  /// The keys of the request's lock, the first one the holder's.
+  /// The encoded read of the keys of the request's lock: the first one found is the holder's.
   [[nodiscard]] std::string queue_of(const Request& request) const;
 
   RecipeContext& context_;

@@ -47,7 +47,7 @@ class LockQueue {
   void on_link(bool up);
   /// Memory was missing: every request is forgotten, and no call is under way. Keys at etcd stay.
   void start_over(Clock::time_point now) noexcept;
-  /// Those that could not be set for want of memory.
+  /// Sets the timers that could not be set for want of memory.
   void restore_timers();
   [[nodiscard]] bool idle() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -128,10 +128,10 @@ class LockQueue {
   void set_end(Place& place, Clock::time_point ends);
   void watch_predecessor(Place& place, const std::string& key, std::int64_t revision);
   void stop_watching(Place& place) noexcept;
-  /// Runs a transaction, and assures the session meanwhile.
+  /// Runs a transaction and assures the session meanwhile; `then` gets both results.
   void transact(Place& place, std::string transaction, Clock::time_point until,
                 Clock::time_point asked, Then then);
-  /// If the place still exists: the key in front of it, and the holder.
+  /// A transaction: if the key of the place still exists, it reads the key in front of it.
   [[nodiscard]] std::string check(const Place& place) const;
 
   RecipeContext& context_;
@@ -155,7 +155,7 @@ class LockQueue {
   /// The key that shows others that this process waits for releases. It may be there until its
   /// deletion was answered, or its session has ended; empty: it is not there.
   std::string marker_;
-  /// To delete the marker once more, or to watch the releases again.
+  /// When the marker is deleted once more, and watches that have ended are started again.
   ExpiryTimers::iterator retry_timer_ = context_.timers.end();
 };
 

@@ -245,7 +245,7 @@ LockQueue::Subscription::To LockQueue::subscribes_to(const Request& request) noe
 }
 
 // As the end of a subscription, or because the key may be there although the subscription failed or
-// its end had no reply. The watch may go on without a key, whose session has ended.
+// its end had no reply. The watch may outlast the marker, whose session has ended.
 void LockQueue::unmark() {
   if (has_subscription(Subscription::To::releases)) return done(Outcome::Kind::granted);
   stop_watching_releases();

@@ -19,7 +19,7 @@ namespace latchkey::inline v1::detail::etcd {
 
 class LockQueue;
 
-/// When places end by themselves, and of which lock.
+/// The end of the place of `id`; the id of nobody: `queue` tries again what has failed.
 struct Expiry {
   LockQueue* queue;
   HoldId id;
@@ -29,15 +29,12 @@ using ExpiryTimers = std::multimap<Clock::time_point, Expiry>;
 /// One key `<name>/<lease>`: the place of one id in the queue of the lock, or its hold. The key
 /// with the lowest create revision holds the lock.
 ///
-/// | stage     | the key                                            | next              |
-/// |-----------|----------------------------------------------------|-------------------|
-/// | unsettled | may exist: the acquire has no reply                | waiting or held   |
-/// |           |                                                    | by a repetition;  |
-/// |           |                                                    | over              |
-/// | waiting   | exists, behind another                             | held, over        |
-/// | held      | has the lowest create revision                     | over              |
-/// | over      | is to be deleted, or has ended with its session    | removed when etcd |
-/// |           |                                                    | has confirmed it  |
+/// | stage     | the key                                     | next                           |
+/// |-----------|---------------------------------------------|--------------------------------|
+/// | unsettled | may exist: the acquire has no reply         | waiting, held (repeated); over |
+/// | waiting   | exists, behind another                      | held, over                     |
+/// | held      | has the lowest create revision              | over                           |
+/// | over      | is to be deleted, or ended with its session | removed once etcd confirms it  |
 struct Place {
   enum class Stage : std::uint8_t { unsettled, waiting, held, over };
 
@@ -56,8 +53,8 @@ struct Place {
   Clock::time_point ends = Clock::never();
   ExpiryTimers::iterator timer{};
 
-  /// The last one of the block: the create revision with room for 65 536 tokens behind it, so that
-  /// holds that pass among the threads of a process have numbers of their own.
+  /// The last token of the block; 0: the place is not FENCED. Each create revision has room for
+  /// 65 536 tokens, so that holds that pass among the threads of a process have their own.
   [[nodiscard]] std::uint64_t token() const noexcept {
     constexpr std::uint32_t most = 1U << 16U;
     if (type != LockType::FENCED) return 0;

@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, 10> method_paths{"/etcdserverpb.KV
 
 /// The status codes of gRPC that matter here.
 enum class GrpcStatus : std::int8_t {
-  no_answer = -1,  ///< the connection broke, or could not be made
+  no_answer = -1,  ///< no status: the connection broke or was not made, or a proxy answered
   ok = 0,
   invalid_argument = 3,
   not_found = 5,

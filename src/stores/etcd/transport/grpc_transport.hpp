@@ -39,7 +39,7 @@ class GrpcTransport final : private Http2Events {
   CallId open_stream(Method method, OnMessage on_message, OnEnd on_end);
   /// One more message of a stream. Nothing if it has ended.
   void send(CallId stream, std::string_view message);
-  /// Its callbacks will not be called.
+  /// Ends a call or a stream: its callbacks are not called any more.
   void cancel(CallId id) noexcept;
 
   void advance();

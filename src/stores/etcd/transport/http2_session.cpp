@@ -190,7 +190,7 @@ int Http2Session::frame_received(nghttp2_session*, const nghttp2_frame* frame,
   });
 }
 
-// In gRPC the end of the answer is the end of the call, also of one whose request goes on.
+// In gRPC the end of the answer is the end of the call, also of one whose request is open.
 void Http2Session::end_with_the_answer(const nghttp2_frame& frame) {
   const bool carries = frame.hd.type == NGHTTP2_HEADERS || frame.hd.type == NGHTTP2_DATA;
   if (!carries || (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;

@@ -52,7 +52,7 @@ class TlsFilter {
   /// The server's certificate must be for `host`.
   TlsFilter(TlsContext& context, std::string host);
 
-  /// Goes on with the handshake.
+  /// Continues the handshake.
   State shake_hands(std::string_view received, std::string& to_send);
   /// After the handshake. Appends the plain bytes of `received`.
   State decrypt(std::string_view received, std::string& plain, std::string& to_send);

@@ -12,7 +12,7 @@ namespace latchkey::inline v1::detail::etcd {
 /// The end of the range of all keys that begin with `prefix`.
 [[nodiscard]] std::string end_of_prefix(std::string_view prefix);
 
-/// Whether etcd may have made it: fencing tokens are 16 bits longer.
+/// Whether the number may be a revision of etcd, with room for the 16 bits that fencing tokens add.
 [[nodiscard]] constexpr bool is_revision(std::int64_t number) noexcept {
   return number > 0 && number < std::int64_t{1} << 47U;
 }

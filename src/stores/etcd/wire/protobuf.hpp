@@ -20,7 +20,7 @@ class ProtobufWriter {
   ProtobufWriter& bytes(std::uint32_t field, std::string_view value) {
     return value.empty() ? *this : message(field, value);
   }
-  /// Also if it is empty: a member of a oneof.
+  /// Writes an empty value, too: as a member of a oneof it means something.
   ProtobufWriter& message(std::uint32_t field, std::string_view value) {
     varint(field << 3U | 2U);
     varint(value.size());

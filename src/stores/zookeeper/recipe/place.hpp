@@ -17,7 +17,7 @@ namespace latchkey::inline v1::detail::zookeeper {
 
 struct Line;
 
-/// A request that waits for its place, or is under way.
+/// A request of a place: it waits for its turn, or is under way.
 struct Job {
   Request* request = nullptr;
   Sink* sink = nullptr;
@@ -90,8 +90,8 @@ struct Place {
 struct Line {
   std::string key;
   std::vector<std::unique_ptr<Place>> places;
-  bool reads = false;        ///< the entries are being read, because one was deleted
-  bool reads_again = false;  ///< and another one was deleted since
+  bool reads = false;        ///< the entries are being read for the line, not for one place
+  bool reads_again = false;  ///< and are to be read once more after that
 };
 
 }  // namespace latchkey::inline v1::detail::zookeeper

@@ -83,7 +83,7 @@ class QueueRecipe {
   void session_lost();
   /// Memory was missing: as `link_lost`, but the requests are completed elsewhere.
   void start_over() noexcept;
-  /// Those that could not be set for want of memory.
+  /// Sets the timers that could not be set for want of memory.
   void restore_timers();
   /// Does what is due.
   void tick();
@@ -91,7 +91,7 @@ class QueueRecipe {
   [[nodiscard]] Clock::time_point due() const noexcept {
     return timers_.empty() ? Clock::never() : timers_.begin()->first;
   }
-  /// Null: this process has no place there.
+  /// The line of the key; null: this process has no place there.
   [[nodiscard]] Line* find(std::string_view key) noexcept;
   [[nodiscard]] bool is_empty() const noexcept { return lines_.empty(); }
   /// A place waits for the deletion of its predecessor.
