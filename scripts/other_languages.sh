@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of docs/other-languages.md: redis+set:// beside redis-py and redlock-py (Python), redlock (npm) and
+# Runs the tests of docs/migrating.md: redis+set:// beside redis-py and redlock-py (Python), redlock (npm) and
 # redsync (Go), each on a real server, in both directions.
 #
 #   scripts/other_languages.sh <build dir>

@@ -42,7 +42,7 @@ TOPICS = [
            "once_per.hpp": None, "cron.hpp": None, "count_down_latch.hpp": None}),
     Topic("administration", "Administration",
           "What a backend says about its locks. [Inspecting and force-releasing "
-          "locks](../operations.md) shows how to use it.",
+          "locks](../operate.md#inspecting-and-force-releasing-locks) shows how to use it.",
           {"lock_info.hpp": None, "list_page.hpp": None, "hold_id.hpp": None}),
     Topic("installation", "Installation and policies",
           "The locks that decorated calls use, and the file that changes their settings. "

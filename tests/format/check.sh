@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats sample.txt with what docs/debugging.md tells users to put into their .clang-format, beside
+# Formats sample.txt with what docs/operate.md tells users to put into their .clang-format, beside
 # Google's style: nothing may change. Without those lines it must, or they are not needed any more.
 #
 #   tests/format/check.sh <clang-format> <work folder>
@@ -16,12 +16,13 @@ format() { "$clang_format" --style="file:$work/$1" "$work/sample.cpp"; }
 
 style >"$work/without"
 if format without | cmp -s "$work/sample.cpp" -; then
-  echo "$("$clang_format" --version) needs none of it: docs/debugging.md may drop it"
+  echo "$("$clang_format" --version) needs none of it: docs/operate.md may drop it"
   exit 1
 fi
 {
   style
-  awk '/^```yaml$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$folder/../../docs/debugging.md"
+  awk '/^### / { here = /clang-format$/ } here && /^```yaml$/ { inside = 1; next } /^```/ { inside = 0 } inside' \
+    "$folder/../../docs/operate.md"
 } >"$work/with"
-grep -q '^Macros:' "$work/with" || { echo "docs/debugging.md has no Macros"; exit 1; }
+grep -q '^Macros:' "$work/with" || { echo "docs/operate.md has no Macros"; exit 1; }
 format with | diff "$work/sample.cpp" -

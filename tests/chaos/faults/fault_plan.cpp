@@ -34,7 +34,7 @@ bool overlap(const PlannedFault& first, const PlannedFault& second) {
          second.at_ms < first.at_ms + first.length_ms + gap_ms;
 }
 
-/// guarantees.md: tokens rise through a loss of data only if the clock is not set back as well.
+/// mechanisms.md: tokens rise through a loss of data only if the clock is not set back as well.
 void drop_jumps_back_if_data_is_lost(std::vector<PlannedFault>& faults) {
   if (!loses_data(faults)) return;
   std::erase_if(faults,

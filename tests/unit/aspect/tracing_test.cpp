@@ -1,4 +1,4 @@
-// docs/monitoring.md, run: an aspect that starts spans, with a tracer that records them.
+// docs/operate.md, run: an aspect that starts spans, with a tracer that records them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -312,14 +312,16 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-TEST_F(Annotations, TheTwoFilesContainEverySnippetOfThePage) {
+TEST_F(Annotations, TheThreeFilesContainEverySnippetOfThePage) {
   const std::string page = content("docs/annotations.md");
   const std::string own = content("tests/unit/decorate/docs_annotations_test.cpp");
   const std::string reflecting = content("tests/annotations/docs_test.cpp");
+  const std::string errors = content("tests/unit/docs/after_an_error_test.cpp");
   ASSERT_FALSE(page.empty());
   ASSERT_FALSE(own.empty());
   ASSERT_FALSE(reflecting.empty());
-  const std::string source = own + reflecting;
+  ASSERT_FALSE(errors.empty());
+  const std::string source = own + reflecting + errors;
   const std::string_view fence = "```cpp\n";
   int snippets = 0;
   for (std::size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {

@@ -1,4 +1,4 @@
-// The snippets of docs/after-an-error.md.
+// The snippets of docs/annotations.md, "After an error".
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The pages docs/migrating-from-…, compiled and run: their snippets stand here word for word.
+// docs/migrating.md, compiled and run: its snippets stand here word for word.
 #include <latchkey/latchkey.hpp>
 
 #include <gtest/gtest.h>

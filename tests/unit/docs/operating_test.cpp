@@ -1,4 +1,4 @@
-// docs/operating.md and docs/upgrading.md, compiled and run: their snippets stand here.
+// docs/operate.md, compiled and run: its snippets about starting, stopping and renaming stand here.
 #include <latchkey/latchkey.hpp>
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct Account {
 std::vector<int> archived;
 void archive(const Account& account) { archived.push_back(account.id); }
 
-// clang-format off: the pages' own lines
+// clang-format off: the page's own lines
 void start(const char* uri, latchkey::Listener& listener) {
   latchkey::install(latchkey::Locks::connect(
       uri, {.prefix = "shop:",                         // one for each environment on a server

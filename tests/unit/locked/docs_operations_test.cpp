@@ -1,4 +1,4 @@
-// docs/operations.md: its snippet stands here word for word, and runs.
+// docs/operate.md, "Inspecting and force-releasing locks": its snippet stands here and runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,8 +59,10 @@ std::string unindented(const std::string& text) {
 }
 
 TEST(DocsOperations, TheSnippetRunsAsThePageSays) {
-  const std::string page = content("docs/operations.md");
-  const std::size_t from = page.find("```cpp\n") + 7;
+  const std::string page = content("docs/operate.md");
+  const std::size_t section = page.find("\n## Inspecting and force-releasing locks\n");
+  ASSERT_NE(section, std::string::npos);
+  const std::size_t from = page.find("```cpp\n", section) + 7;
   const std::string snippet = page.substr(from, page.find("```", from) - from);
   EXPECT_THAT(unindented(content("tests/unit/locked/docs_operations_test.cpp")),
               HasSubstr(unindented(snippet)));
