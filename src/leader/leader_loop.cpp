@@ -228,7 +228,7 @@ void LeaderLoop::end_term() noexcept {
     if (was_long || !failed) pause_ = pauses_.after_success();
     if (failed) pause_ = pauses_.after_failure();
   }
-  // Before the release: the next election is the later event.
+  // Published before the release, so that the next election is the later event.
   publish(Event::Kind::term_ended, term, {}, led);
   hold.reset();
   const ScopedLock lock(mutex_);

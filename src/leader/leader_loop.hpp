@@ -47,7 +47,7 @@ class LeaderLoop {
   /// Requests the end, and waits until the callback has ended and the lock is released. The
   /// destructor calls it.
   void stop() noexcept;
-  /// After the end: throws Closed if the Locks were closed, and Cancelled after request_end.
+  /// Throws, after the end, Closed if the Locks were closed, and Cancelled after request_end.
   void throw_if_ended_early() const;
 
   [[nodiscard]] LeaderHealth health() const;
@@ -55,8 +55,8 @@ class LeaderLoop {
   [[nodiscard]] LeaderHealth brief_health() const noexcept;
   bool resign() noexcept;
 
-  /// This process is a child of the one that made the Leader: neither thread exists, and the mutex
-  /// may be locked for ever.
+  /// Whether this process is a forked child of the one that made the Leader: neither thread exists,
+  /// and the mutex may be locked for ever.
   [[nodiscard]] bool is_inherited() const noexcept;
 
  private:
@@ -108,7 +108,7 @@ class LeaderLoop {
   std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);  ///< stops the callback of the current term
   std::uint64_t term_ LATCHKEY_GUARDED_BY(mutex_) = 0;
   Clock::time_point elected_at_ LATCHKEY_GUARDED_BY(mutex_){};
-  bool closed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the Locks were
+  bool closed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the Locks were closed
   bool resigns_ LATCHKEY_GUARDED_BY(mutex_) = false;
   bool failed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the callback of this term threw
   std::string trouble_ LATCHKEY_GUARDED_BY(mutex_);
@@ -117,7 +117,7 @@ class LeaderLoop {
   std::thread supervisor_;
 };
 
-/// The loop of a new Leader, which is not started yet. Throws what the constructor of Leader
+/// Makes the loop of a new Leader, which is not started yet. Throws what the constructor of Leader
 /// throws.
 [[nodiscard]] std::unique_ptr<LeaderLoop> make_leader_loop(const Locks& locks, std::string key,
                                                            Leader::Callback callback,

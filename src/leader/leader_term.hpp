@@ -14,11 +14,11 @@ struct LeaderTerm {
   bool lost;                              ///< Hold::lost()
   std::chrono::milliseconds left;         ///< Hold::remaining()
   std::chrono::milliseconds stop_before;  ///< LeaderOptions::stop_before
-  bool asked;                             ///< to resign, or it is being destroyed
+  bool asked;                             ///< it shall resign, or is being destroyed
 };
 
-/// Why the callback has to stop now. Empty: it goes on. An empty text: the Leader itself ends the
-/// term.
+/// Why the callback has to stop now. Empty: it may continue. An empty text: the Leader itself ends
+/// the term.
 [[nodiscard]] std::optional<std::string_view> reason_to_stop(const LeaderTerm& term) noexcept;
 
 /// Whether a lock that was granted with this token begins a term. `last`: the term before, or 0.

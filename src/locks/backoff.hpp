@@ -23,8 +23,8 @@ class Backoff {
     return shortest_;
   }
 
-  /// The pause after a failure: twice as long as after the one before it. Between a half and the
-  /// whole of that, so that processes that failed together do not return in step.
+  /// The pause after a failure: between a half and the whole of a bound, which each failure doubles
+  /// up to `longest`, so that processes that failed together do not return in step.
   Clock::duration after_failure() noexcept {
     next_ = next_ > longest_ / 2 ? longest_ : next_ * 2;
     const Clock::rep half = next_.count() / 2;

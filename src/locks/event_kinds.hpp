@@ -11,7 +11,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// The kinds that a listener treats alike.
+/// Groups of kinds that a listener treats alike.
 enum class EventCategory : std::uint8_t {
   progress,    ///< an acquire goes on
   outcome,     ///< an acquire ended

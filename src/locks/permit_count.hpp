@@ -1,4 +1,4 @@
-// Permits that make no sense.
+// Checks of the permits that a call asks for.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Throw std::invalid_argument with a sentence.
+/// Both throw std::invalid_argument with a sentence for a number that makes no sense.
 void require_total(std::int64_t total);
 void require_valid(const Permits& permits);
 /// Converts numbers that are still signed. Throws std::invalid_argument with a sentence unless they
@@ -22,8 +22,8 @@ void require_valid(const Permits& permits);
 [[nodiscard]] Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait,
                                      Lease lease);
 
-/// PERMIT was given where a type of locks is expected. Throws std::invalid_argument with a
-/// sentence.
+/// Throws std::invalid_argument with a sentence: PERMIT was given where a type of locks is
+/// expected.
 [[noreturn]] void refuse_permit_as_lock();
 
 }  // namespace latchkey::inline v1::detail

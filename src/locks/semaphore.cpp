@@ -26,7 +26,7 @@ Outcome::Kind administer(const Lock& lock, Verb verb, int total, LockInfo* info 
   return detail::LockAccess::space(lock)->space().administer(request);
 }
 
-/// The permits of `semaphore`. If it does not exist: as it would be made.
+/// The permits of `semaphore`. If it does not exist, those that it would be made with.
 PermitInfo permits_of(const Semaphore& semaphore) {
   const std::int64_t total = semaphore.permits();
   return semaphore.inspect().permits.value_or(PermitInfo{total, total});

@@ -8,7 +8,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// The five fields. Pure.
+/// The five fields of a cron expression.
 struct CronFields {
   std::bitset<60> minutes{};
   std::bitset<24> hours{};

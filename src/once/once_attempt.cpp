@@ -126,7 +126,7 @@ OnceAttempt::Mark OnceAttempt::how_to_mark() {
   return was_lost ? Mark::retake : Mark::extend;
 }
 
-// If it was lost and nobody else has it, the mark is set nevertheless.
+// A lock that was lost and that nobody else has is taken anew, to set the mark nevertheless.
 Attempt OnceAttempt::retake_attempt() const {
   return {.type = LockType::REENTRANT,
           .wait = milliseconds(0),
@@ -145,7 +145,7 @@ void OnceAttempt::not_marked(Error& error) noexcept {
   publish(Kind::once_failed, error.what());
 }
 
-/// Nobody holds the key any more, and it stays locked until its lease ends.
+/// Releases the hold; the key stays locked until the lease of the mark ends.
 void OnceAttempt::keep_mark() noexcept {
   hold_->hold_for(mark_lease_);
   hold_.reset();

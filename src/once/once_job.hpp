@@ -13,14 +13,15 @@
 
 namespace latchkey::inline v1::detail {
 
-/// A lease whose local deadline is not before `length`: the margin is the larger of 5 ms and 1 %.
+/// A lease, a multiple of `step`, whose local deadline is not before `length`: the margin is the
+/// larger of 5 ms and 1 %.
 [[nodiscard]] inline std::chrono::milliseconds lease_of_mark(std::chrono::milliseconds length,
                                                              std::chrono::milliseconds step) {
   const std::chrono::milliseconds least = length + length / 50 + std::chrono::milliseconds(50);
   return (least + step - std::chrono::milliseconds(1)) / step * step;
 }
 
-/// Throw std::invalid_argument with a sentence for what makes no sense.
+/// Both check the options, and throw std::invalid_argument with a sentence for what makes no sense.
 [[nodiscard]] OnceSchedule checked_schedule(std::chrono::milliseconds period,
                                             const OncePerOptions& options);
 [[nodiscard]] OnceSchedule checked_schedule(const Cron& cron, const OncePerOptions& options);

@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds shortest_pause = 1s, longest_pause = 1min;
-/// A clock that is set is noticed after so long.
+/// A wall clock that is set meanwhile is noticed after this time.
 constexpr std::chrono::milliseconds longest_sleep = 1min;
 
 }  // namespace
@@ -37,7 +37,7 @@ struct OnceLoopState {
                static_cast<std::uint64_t>(job->locks.clock().now().time_since_epoch().count())) {}
 
   [[nodiscard]] Clock& clock() const noexcept { return job->locks.clock(); }
-  /// When a run is due if nothing changes; the past: now.
+  /// When the next run is due if nothing changes; a time in the past: now.
   [[nodiscard]] Clock::time_point due() const;
   void tell(std::string_view why) const noexcept;
 

@@ -38,8 +38,7 @@ struct OnceSchedule {
   /// Whether a run of `instant` may begin. Asked before the request, and after its grant.
   [[nodiscard]] bool is_in_time(Wall instant, Wall now) const;
 
-  /// How long the key of an instant stays locked once it was granted: the longest for any of them,
-  /// and for this one.
+  /// How long the key of an instant stays locked from its grant on: at most, and that of `instant`.
   [[nodiscard]] std::chrono::milliseconds mark() const noexcept;
   [[nodiscard]] std::chrono::milliseconds mark(Wall instant) const;
 };

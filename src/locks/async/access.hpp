@@ -36,7 +36,7 @@ class LockAccess {
   [[nodiscard]] static const Lock& lock(const Semaphore& semaphore) noexcept {
     return semaphore.lock_;
   }
-  /// Null: the lock of one key.
+  /// The locks of several keys; null: `lock` is of one key.
   [[nodiscard]] static const std::shared_ptr<const LockSet>& several(const Lock& lock) noexcept {
     return lock.several_;
   }

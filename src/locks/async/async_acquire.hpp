@@ -13,8 +13,8 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Started at most once. It must not be destroyed while it is pending. A grant that nobody takes is
-/// given back by the destructor.
+/// The acquire is started at most once, and must not be destroyed while it is pending. A grant that
+/// nobody takes is given back by the destructor.
 class AsyncAcquire final : private AsyncCall {
  public:
   AsyncAcquire(LockSpace& space, AsyncObserver& observer) noexcept
@@ -22,15 +22,17 @@ class AsyncAcquire final : private AsyncCall {
   ~AsyncAcquire();
 
   using StartedCall::want_holder_name;
-  /// True: pending; the observer will be told. False: it has ended. `key`, with its prefix, must
-  /// stay unchanged until the result was taken. Throws std::bad_alloc and BackendUnavailable.
+  /// Starts the acquire. True: pending; the observer will be told. False: it has ended. `key`, with
+  /// its prefix, must stay unchanged until the result was taken. Throws std::bad_alloc and
+  /// BackendUnavailable.
   bool start(std::string_view key, Owner owner, const Attempt& attempt);
   /// Ends the wait; nothing happens if it has ended. On any thread, after start has returned.
   using StartedCall::cancel;
 
-  /// After the end, once: the hold; nullopt: it was busy. Throws what Lock::acquire throws.
+  /// Takes the result once, after the end: the hold; nullopt: it was busy. Throws what
+  /// Lock::acquire throws.
   std::optional<Hold> take();
-  /// Throws LockTimeout. After take returned nullopt.
+  /// Throws LockTimeout, after take has returned nullopt.
   [[noreturn]] void fail_busy();
 
  private:

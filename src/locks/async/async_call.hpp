@@ -26,8 +26,8 @@ class AsyncCall : public StartedCall, private CallCompletion {
 /// A release that nobody waits for: its errors go to the listener.
 class DetachedRelease final : public AsyncCall {
  public:
-  /// Without memory the timer thread sees to the release, unreported. Does nothing in a fork of the
-  /// holder.
+  /// Starts a release that deletes itself. Without memory the timer thread sees to the release,
+  /// unreported. Does nothing in a fork of the holder.
   static void start(LockSpace& space, RemoteHold& hold, HoldTerms terms,
                     std::chrono::milliseconds linger) noexcept;
 

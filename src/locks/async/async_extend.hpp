@@ -20,11 +20,12 @@ class AsyncExtend {
  public:
   explicit AsyncExtend(AsyncObserver& observer) noexcept : observer_(observer) {}
 
-  /// True: pending; the observer will be told. False: it has ended. Throws std::bad_alloc, and
-  /// std::invalid_argument for a lease that the backend does not offer.
+  /// Starts the extension. True: pending; the observer will be told. False: it has ended. Throws
+  /// std::bad_alloc, and std::invalid_argument for a lease that the backend does not offer.
   bool start(const Hold& hold, std::chrono::milliseconds lease);
 
-  /// After the end: false if the hold was lost, or empty. Throws what Hold::extend throws.
+  /// The result, after the end: false if the hold was lost, or empty. Throws what Hold::extend
+  /// throws.
   [[nodiscard]] bool result();
 
  private:

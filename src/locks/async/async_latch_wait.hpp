@@ -31,7 +31,8 @@ class AsyncLatchWait final : public LatchWaits::Waiter {
   void start(Wait length);
   /// Ends the wait. On any thread, after start has returned.
   void cancel() noexcept;
-  /// After the end, once. Throws what CountDownLatch::wait_for throws, and Cancelled.
+  /// Takes the result once, after the end. Throws what CountDownLatch::wait_for throws, and
+  /// Cancelled.
   bool result();
 
   // --- by LatchWaits, on the timer thread ---
@@ -39,7 +40,7 @@ class AsyncLatchWait final : public LatchWaits::Waiter {
   [[nodiscard]] bool advance() noexcept;
   /// When it is to be advanced again, if nothing happens before.
   [[nodiscard]] Clock::time_point due() const noexcept { return due_; }
-  /// No thread and no backend is left for it.
+  /// Drops the request: no thread and no backend is left for it.
   void drop() noexcept { request_.reset(); }
   void notify_ended() noexcept { observer_.ended(); }
 
@@ -48,10 +49,11 @@ class AsyncLatchWait final : public LatchWaits::Waiter {
  private:
   void wake() noexcept override { space_waits().call_timer(); }
   [[nodiscard]] LatchWaits& space_waits() const noexcept;
-  /// True: the step is done, and LatchWait has decided on another one.
+  /// Runs the step of LatchWait. True: it is done, and LatchWait has decided on another one.
   [[nodiscard]] bool run_step();
   [[nodiscard]] bool is_over() const noexcept;
-  /// True: answered, or not until the end of the step; then request_ is null.
+  /// Submits the request of the step if there is none. True: it was answered, or the step is over
+  /// without an answer and `request_` is null.
   [[nodiscard]] bool is_request_over(Verb verb);
   void end() noexcept;
 

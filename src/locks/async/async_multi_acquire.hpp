@@ -39,7 +39,7 @@ class AsyncMultiAcquire {
   AsyncMultiAcquire& operator=(const AsyncMultiAcquire&) = delete;
   ~AsyncMultiAcquire() { steps_.give_back(); }
 
-  /// As AsyncAcquire.
+  /// These functions act as those of AsyncAcquire.
   bool start();
   void cancel();
   std::optional<Hold> take();
@@ -102,7 +102,7 @@ class AsyncMultiAcquire {
   bool step_started_ = false;
   std::exception_ptr failure_{};  ///< a step threw
 
-  std::atomic<Events> events_{0};  ///< that were not handled yet; stays above 0 at the end
+  std::atomic<Events> events_{0};  ///< not handled yet, or being handled; above 0 after the end
   std::atomic<bool> cancel_requested_{false};
 };
 

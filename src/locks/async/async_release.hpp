@@ -23,12 +23,13 @@ class AsyncRelease {
  public:
   explicit AsyncRelease(AsyncObserver& observer) noexcept : observer_(observer) {}
 
-  /// True: pending; the observer will be told. False: it has ended. `hold` is empty afterwards, and
-  /// is released in any case. The key stays locked for at least `linger`. Throws std::bad_alloc.
+  /// Starts the release. True: pending; the observer will be told. False: it has ended. `hold` is
+  /// empty afterwards, and is released in any case. The key stays locked for at least `linger`.
+  /// Throws std::bad_alloc.
   bool start(Hold& hold, std::chrono::milliseconds linger);
 
-  /// After the end: false if it had been lost, or was empty. Throws what Hold::release throws.
-  /// `context` as for Hold::give_back.
+  /// The result, after the end: false if the hold had been lost, or was empty. Throws what
+  /// Hold::release throws. `context` as for Hold::give_back.
   [[nodiscard]] bool result(const ErrorContext* context);
 
  private:
@@ -53,7 +54,7 @@ class AsyncRelease {
   MultiHold::Owned several_;
   std::atomic<std::size_t> pending_{
       1};              ///< parts without an answer, and one while they are started
-  bool lost_ = false;  ///< a part belonged to the parent of a fork
+  bool lost_ = false;  ///< the hold was empty, or a part of it the parent's of a fork
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -26,7 +26,7 @@ struct Effects {
 /// the coordinator decided: a renewal can never be submitted after its release.
 struct Actions {
   SmallVector<Request*, 4> submits;
-  SmallVector<Call*, 4> wakes;       ///< answered, or to look at `wake_at` again
+  SmallVector<Call*, 4> wakes;       ///< answered, or to drive, or with an earlier `wake_at`
   CompletedCalls completed;          ///< answered calls that no thread waits for
   std::unique_ptr<Effects> effects;  ///< null: none
   std::size_t unreported = 0;        ///< events that no memory was left for

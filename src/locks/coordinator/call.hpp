@@ -25,7 +25,7 @@ namespace latchkey::inline v1::detail {
 
 class RemoteHold;
 
-/// Is told the answer of a call that no thread waits for.
+/// Learns the answer of a call that no thread waits for.
 class CallCompletion {
  public:
   /// Called once, with no mutex held, by the thread whose event answered the call. The coordinator
@@ -41,18 +41,18 @@ enum class Answer : std::uint8_t {
   pending,
   granted,         ///< acquire: held; extend and release: done
   busy,            ///< acquire: not within the wait
-  lost,            ///< extend and release: it was no longer ours
-  would_deadlock,  ///< acquire: the owner holds in another way
+  lost,            ///< extend and release: the hold had ended
+  would_deadlock,  ///< acquire: the owner holds the key and may not enter it anew
   not_owner,       ///< unlock: nothing to undo
   cancelled,
   closed,
-  unavailable,  ///< nobody can tell
-  refused,      ///< the backend said no
+  unavailable,  ///< no answer of the backend: the outcome is unknown
+  refused,      ///< the backend rejected the request
 };
 
-/// The events that the listener has of one key of an acquire of several keys. The acquire may make
-/// several calls for the key, and give a grant back; the listener hears of one attempt with one
-/// outcome.
+/// The events that the listener has received about one key of an acquire of several keys. The
+/// acquire may make several calls for the key, and give a grant back; the listener hears of one
+/// attempt with one outcome.
 struct MemberReport {
   Clock::time_point asked{};          ///< when the acquire of all keys began
   std::uint64_t ticket = 0;           ///< Call::ticket of the last call
@@ -70,8 +70,8 @@ struct AcquireTerms {
   Lease lease = watchdog;
   Origin origin{};
   Permits permits{};  ///< PERMIT
-  /// Not null: a call for one of several keys. The coordinator reports that it waits, and nothing
-  /// of how it ends; the acquire of all keys brings report_member.
+  /// Not null: the call is for one of several keys. The coordinator reports that it waits, but not
+  /// how it ends: the acquire of all keys does so by report_member.
   MemberReport* member = nullptr;
 };
 
@@ -85,9 +85,9 @@ struct Call : AcquireTerms {
 
   // The request.
   bool wants_holder_name = false;  ///< a timeout shall name the holder
-  /// Its caller asks what a holder elsewhere announces, and reports the timeout with it.
+  /// After a timeout the caller inspects what a holder elsewhere announces, and reports both.
   bool reports_timeout = false;
-  /// One attempt of a batch of keys: the call gets a claim, and the batch sends one request for all
+  /// The call is one of a batch of keys: it gets a claim, and the batch sends one request for all
   /// of its claims.
   bool bundled = false;
   bool forever = false;
@@ -106,15 +106,15 @@ struct Call : AcquireTerms {
   std::atomic<bool> done{false};
   Answer answer = Answer::pending;
   RemoteHold* hold = nullptr;              ///< granted: the hold; before: the claim
-  LockType held_as = LockType::REENTRANT;  ///< would_deadlock
+  LockType held_as = LockType::REENTRANT;  ///< would_deadlock: how the owner holds
   /// busy: the holder, if known; would_deadlock: the holder's method.
   LazyString holder;
   bool holder_is_local = false;  ///< busy: `holder` is of this process
   LazyString reason;             ///< unavailable, refused: why
-  LazyString key;                ///< unavailable, refused, lost, not_owner: of what
+  LazyString key;                ///< unavailable, refused, lost, not_owner: with its prefix
   /// release: the listener has an event of the hold that says that it is unconfirmed.
   bool failure_reported = false;
-  Clock::duration held{};    ///< lost: since the grant
+  Clock::duration held{};    ///< lost: the time since the grant
   std::uint64_t ticket = 0;  ///< its place in the key's queue
   /// The caller's thread brings a tick by then.
   Clock::time_point wake_at = Clock::never();
@@ -141,21 +141,21 @@ struct Call : AcquireTerms {
 
   [[nodiscard]] bool makes_one_attempt() const noexcept { return !forever && until <= asked; }
 
-  /// The caller reports that it was busy.
+  /// Whether the caller reports the timeout, not the coordinator.
   [[nodiscard]] bool leaves_report() const noexcept {
     return reports_timeout && answer == Answer::busy && !makes_one_attempt() && !holder_is_local &&
            !holder.empty();
   }
 
-  /// It waits for other calls of this process and not for a reply: its thread need not drive the
-  /// backend, and is woken when that changes.
+  /// Whether it waits for other calls of this process and not for a reply: its thread need not
+  /// drive the backend, and is woken when that changes.
   [[nodiscard]] bool waits_locally() const noexcept {
     return kind == Kind::acquire && hold == nullptr && answer == Answer::pending;
   }
 
-  /// A wait is a bound: a little is added to it for the first answer, so that a wait shorter than a
-  /// round trip is not in vain. A wait of zero makes one attempt, which takes as long as a command
-  /// may.
+  /// How long the first answer is awaited after the end of `wait`: 40 ms at most, so that a wait
+  /// shorter than a round trip is not in vain. A wait of zero is one attempt, which may take as
+  /// long as a command.
   [[nodiscard]] static std::chrono::milliseconds grace_of(
       std::chrono::milliseconds wait, std::chrono::milliseconds command_timeout) noexcept {
     constexpr std::chrono::milliseconds little{40};

@@ -31,7 +31,8 @@ class CompletedCalls {
     last_ = std::exchange(other.last_, nullptr);
   }
 
-  /// With no mutex held: a completion may destroy its call, and may start other calls.
+  /// Tells all completions, with no mutex held: one may destroy its call, and may start other
+  /// calls.
   void notify_all() noexcept {
     last_ = nullptr;
     for (Call* call = std::exchange(first_, nullptr); call != nullptr;) {

@@ -13,7 +13,8 @@
 
 namespace latchkey::inline v1::detail {
 
-// A key that is busy for another member of a batch was not asked for.
+// A request that never ran says nothing about the backend: no memory was left to send it, or it was
+// one of a batch that found another call in front of it.
 void KeyState::note_reply(const Request& request, const Outcome& outcome,
                           EventContext& context) noexcept {
   if (outcome.kind == Outcome::Kind::unknown) {

@@ -35,22 +35,22 @@ struct KeyState {
   HoldTable holds;
   Subscription subscription;  ///< to the key's channel
   Subscription grants;        ///< to what the backend grants this process
-  /// Nobody waits for grants: the subscription to them ends then, unless somebody waits again.
+  /// When the subscription `grants`, which no call uses, ends; never: no end is planned.
   Clock::time_point grants_unused_until = Clock::never();
-  /// The backend refused that subscription: until then waiters listen to the key's channel.
+  /// Until then waiters listen to the key's channel, because the backend refused `grants`.
   Clock::time_point grants_refused_until{};
   Yielding yielding;  ///< to other processes
-  /// The last permit was granted a moment ago, and no release was notified since: until then an
-  /// attempt would be in vain.
+  /// PERMIT: until then an attempt would be in vain, because the last permit was granted a moment
+  /// ago and no release was notified since.
   Clock::time_point no_permits_until{};
   /// When the first acquire or release was sent that ended without a reply, if none had one since.
   Clock::time_point silent_since = Clock::never();
-  LazyString silence_reason;    ///< why, by the last of them
-  Clock::time_point busy_at{};  ///< when the backend said so, if it has answered all since then
+  LazyString silence_reason;    ///< the reason that the last of these requests gave
+  Clock::time_point busy_at{};  ///< when the last busy reply came; zero: none, or silence since
   /// When a tick is due for the calls that no thread waits for; it may be too early.
   Clock::time_point unattended_due = Clock::never();
 
-  /// Nothing is held, waited for, subscribed to or in flight, and nobody else goes first.
+  /// Whether nothing is held, waited for, subscribed to or in flight, and `yielding` is off.
   [[nodiscard]] bool idle() const noexcept {
     return holds.empty() && waiters.empty() && subscription.ended() && grants.ended() &&
            yielding.stage == Yielding::Stage::off;
@@ -67,7 +67,8 @@ struct KeyState {
   void tick_unattended_by(Clock::time_point at) noexcept {
     unattended_due = std::min(unattended_due, at);
   }
-  /// No tick is due before `holds.due()` after this.
+  /// Sets `holds.due()` to the first time at which a hold, a subscription or `yielding` needs a
+  /// tick.
   void find_due() noexcept {
     holds.find_due();
     holds.due_by(due_without_holds());
@@ -79,11 +80,11 @@ struct KeyState {
 /// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
 /// virtual network.
 ///
-/// The decisions are made by eleven classes, each for one event: AcquireLogic, WaitLogic,
-/// LeaseLogic, ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a backend in
-/// the same process, HandOffLogic for the next call of this process, JoinLogic for READs that share
-/// a hold, PermitLogic for semaphores, YieldLogic for other processes. Their common parts are in
-/// KeyLogic, and in KeyEvent for an event.
+/// Eleven classes make the decisions; an object of them lives for one event. They are AcquireLogic,
+/// WaitLogic, LeaseLogic, ReleaseLogic, DowngradeLogic and SubscriptionLogic; ImmediateLogic for a
+/// backend in the same process, HandOffLogic for the next call of this process, JoinLogic for READs
+/// that share a hold, PermitLogic for semaphores, YieldLogic for other processes. KeyLogic is their
+/// base, and KeyEvent the base of all that handle an event.
 ///
 /// Invariants (docs/architecture.md):
 /// * an id is requested, held and released once; after its release was sent, nothing is sent for it
@@ -91,8 +92,7 @@ struct KeyState {
 /// * a deadline moves only when a reply arrives, and never back; a hold that was lost stays lost;
 /// * no local call waits for a local hold longer than that hold's deadline;
 /// * every hold or place in line that this process may have at the backend is in the table of
-/// holds,
-///   so it is released.
+///   holds, so it is released.
 class Coordinator : private KeyState {
  public:
   // --- the record in the table of keys ---
@@ -105,27 +105,27 @@ class Coordinator : private KeyState {
   Coordinator* due_next = nullptr;
   Coordinator** due_place = nullptr;
 
-  /// Before the first event, and again when the record is used for another key.
+  /// Called before the first event, also when the record is used for another key.
   void start(CoordinatorContext& context) noexcept { shard = &context; }
   void reset() noexcept;
 
   // --- events: calls ---
   void acquire(Call& call, EventContext& context);
-  /// The stop token of a waiting acquire was used.
+  /// A stop was requested for an acquire: unless it is answered, it ends as Answer::cancelled.
   void cancel(Call& call, EventContext& context);
-  /// The one request for several keys had no reply within the wait.
+  /// `call` is one of a batch whose request had no reply within the wait: it ends as unavailable.
   void end_wait(Call& call, EventContext& context);
   /// The thread of a release no longer waits for its outcome.
   void leave(const Call& call, EventContext& context);
   /// Undoes one lock() of the owner in `call.type`.
   void unlock(Call& call, EventContext& context);
-  /// Undoes what one Hold was granted. `retain_until`: the key stays locked until then. `call` is
-  /// null if nobody waits for the outcome.
+  /// Undoes what one Hold was granted. `watched`: its lease was `watchdog`. `retain_until`: the key
+  /// stays locked until then. `call` is null if nobody waits for the outcome.
   void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point retain_until,
                Call* call, EventContext& context);
   void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, EventContext& context);
-  /// From here on, until the same number of unpins, a hold with a fixed lease is renewed, too: it
-  /// is part of an acquire of several keys that waits for the others.
+  /// Until the same number of unpins, checks renew a hold with a fixed lease, too: its acquire of
+  /// several keys still waits for others.
   static void pin(RemoteHold& hold) noexcept { ++hold.at_backend().pins; }
   static void unpin(RemoteHold& hold) noexcept { --hold.at_backend().pins; }
   /// An acquire of several keys ended. `call` is about this key: its terms, its MemberReport, its
@@ -135,8 +135,8 @@ class Coordinator : private KeyState {
   void owner_ended(Owner owner, EventContext& context);
 
   // --- a backend in the same process: one attempt, or one release, without a call ---
-  /// Only for an idle key. No listener is told of it. Returns the claim: held, or not granted, and
-  /// then to be withdrawn. Null: there is no memory for one.
+  /// Acquires an idle key without events for a listener. Returns the claim, which the caller
+  /// withdraws unless it is held; null: there is no memory for one.
   [[nodiscard]] RemoteHold* acquire_at_once(const AcquireTerms& terms, ImmediateBackend& backend,
                                             Clock::time_point now) noexcept;
   /// Makes the claim for one of several keys that one request acquires; grant_at_once then grants
@@ -145,8 +145,8 @@ class Coordinator : private KeyState {
   void grant_at_once(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
                      Clock::time_point now);
   void withdraw(RemoteHold& claim, EventContext& context);
-  /// Undoes what one Hold was granted, if it is the last of `hold`. No listener is told of it.
-  /// False: nothing is undone, and the same release has to follow.
+  /// Undoes what one Hold was granted, without events for a listener, if that is the last local
+  /// hold of `hold`. False: nothing is undone, and an ordinary release has to follow.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, ImmediateBackend& backend,
                                      Clock::time_point now) noexcept;
 
@@ -171,10 +171,11 @@ class Coordinator : private KeyState {
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {
     return detail::alarm_of(call, *shard->settings);
   }
-  /// No thread waits for the pending call: a tick is due by its alarm.
+  /// Has the timer thread bring a tick by the alarm of `call`, a pending call that no thread waits
+  /// for.
   void attend(const Call& call) noexcept { tick_unattended_by(alarm_of(call)); }
   using KeyState::idle;  ///< the record can go
-  /// Some local hold is left.
+  /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool held() const noexcept { return holds.any_held(); }
   /// Whether anything is held, or a hold that is being released awaits a reply.
   [[nodiscard]] bool unfinished() const noexcept { return holds.any_unfinished(); }

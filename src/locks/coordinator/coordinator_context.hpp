@@ -23,21 +23,21 @@ struct CoordinatorSettings {
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
   /// For how long the calls of this process may hand one hold on. 0: never.
   std::chrono::milliseconds cohort{5};
-  bool pushes = true;
-  bool grants = false;  ///< the backend keeps a queue of processes (Capabilities::grants)
-  bool in_order = true;
-  bool expires = false;
+  bool pushes = true;    ///< Capabilities::pushes
+  bool grants = false;   ///< the backend keeps a queue of processes (Capabilities::grants)
+  bool in_order = true;  ///< Capabilities::in_order
+  bool expires = false;  ///< Capabilities::expires
   /// Holds are checked at common times, so that their checks are sent together.
   bool common_checks = false;
-  Clock::duration check_phase{};  ///< the common times of this Locks come so long after others'
+  Clock::duration check_phase{};  ///< shifts the common times of this Locks against those of others
   /// Whom events are made for.
   enum class Events : std::uint8_t { nobody, losses, everything } events = Events::nobody;
-  std::array<std::uint64_t, 2> space{};
-  /// So many bytes of each key are Options::prefix, which events leave out.
+  std::array<std::uint64_t, 2> space{};  ///< HoldId::space of this process's holds
+  /// The size in bytes of Options::prefix, with which each key begins and which events leave out.
   std::size_t prefix_size = 0;
   /// The text by which holders describe their process (Options::announce); empty: none.
   std::string announcement{};
-  /// Tells holders since when they hold; null: they do not say it. Nothing is decided by it.
+  /// The clock whose wall() dates the announcements; null: they have no date. No decision uses it.
   const Clock* announced_time = nullptr;
   /// Ids are numbered in steps of this: the shards share one space of ids without meeting.
   std::uint64_t id_step = 1;
@@ -82,7 +82,7 @@ class CoordinatorContext {
   LockSpace* space = nullptr;      ///< whose shard this is; null in the simulator
   std::uint32_t hold_objects = 0;  ///< Hold objects granted and not yet released
   bool closed = false;
-  /// The backend has one connection, and has told that it is down.
+  /// The only connection of the backend is down, by its last notification.
   bool link_is_down = false;
 
  private:

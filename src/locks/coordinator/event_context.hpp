@@ -12,7 +12,8 @@ namespace latchkey::inline v1::detail {
 /// Answers a request within the call if its backend is in the same process.
 class ImmediateBackend {
  public:
-  /// False: it did not touch the request, which is submitted then. `outcome` is newly made.
+  /// Answers `request` by `outcome`, which is newly made. False: it did not touch the request,
+  /// which is submitted then.
   [[nodiscard]] virtual bool answer(Request& request, Outcome& outcome) noexcept = 0;
 
  protected:
@@ -32,14 +33,14 @@ class EventContext {
     return now_;
   }
 
-  /// Where the time that was known may be a tick old and that is not good enough.
+  /// Forgets the time, which may be a tick old: the next now() reads the clock.
   void read_again() noexcept { now_ = unread; }
 
   Actions& out;
   /// The call whose own thread brings this event. It is not among the wakes: the thread looks at
   /// its answer, and asks for its alarm, before it lets go of the mutex.
   const Call* caller = nullptr;
-  /// Null: every request goes to `out`.
+  /// The backend that answers requests within the event; null: every request goes to `out`.
   ImmediateBackend* immediate = nullptr;
 
  private:

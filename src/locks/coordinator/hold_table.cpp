@@ -25,7 +25,8 @@ const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
   for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
     const bool both_read = is_shared(type) && is_shared(hold->type);
     if (both_read || hold->stage == Stage::claim) continue;
-    if (hold->joiners > 0 && hold->local_holds() == 0) continue;  // those who joined it follow
+    // Its joiners are in the list, too.
+    if (hold->joiners > 0 && hold->local_holds() == 0) continue;
     if (hold->stage == Stage::releasing) {
       if (hold->release_request.in_flight && !in_order) return hold;
       continue;

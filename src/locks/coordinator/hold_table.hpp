@@ -42,7 +42,7 @@ class HoldTable {
     held.owner = owner;
     held_.insert(held);
   }
-  /// A READ that was granted: others may join it.
+  /// Lets READs of other owners join `held`, a READ that was just granted.
   void set_joinable(RemoteHold& held) noexcept { joinable_ = &held; }
   void end_joining(const RemoteHold& hold) noexcept {
     if (joinable_ == &hold) joinable_ = nullptr;
@@ -59,7 +59,7 @@ class HoldTable {
     if (hold.stage == Stage::held) held_.erase(hold);
     hold.stage = Stage::releasing;
   }
-  /// A WRITE that is held, retained or being released.
+  /// Makes a READ of a WRITE that is held, retained or being released.
   void set_read(RemoteHold& hold) noexcept {
     --blockers(hold);
     hold.type = LockType::READ;
@@ -80,7 +80,8 @@ class HoldTable {
   void clear() noexcept;
 
   // --- questions ---
-  /// The first hold of `owner`, lost or not; then the next.
+  /// The first hold of `owner` in stage `held`, lost or not; next_of_owner has the others. Null:
+  /// none.
   [[nodiscard]] RemoteHold* held_by(Owner owner) const noexcept { return held_.first(owner); }
   [[nodiscard]] static RemoteHold* next_of_owner(const RemoteHold& hold) noexcept {
     return OwnerIndex<RemoteHold>::next(hold);
@@ -98,7 +99,7 @@ class HoldTable {
   [[nodiscard]] bool contains_only(const RemoteHold& hold) const noexcept {
     return holds_.first() == &hold && hold.next == nullptr;
   }
-  /// Some local hold is left.
+  /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool any_held() const noexcept;
   /// Whether anything is held, or a hold that is being released awaits a reply.
   [[nodiscard]] bool any_unfinished() const noexcept;
@@ -120,7 +121,7 @@ class HoldTable {
   IntrusiveList<RemoteHold> holds_;
   OwnerIndex<RemoteHold> held_;  ///< those in stage `held`
   RemoteHold* joinable_ = nullptr;
-  std::uint32_t blockers_[2] = {0, 0};  ///< all but claims: exclusive, shared
+  std::uint32_t blockers_[2] = {0, 0};  ///< how many are not claims: exclusive, shared
   Clock::time_point due_ = Clock::never();
 };
 

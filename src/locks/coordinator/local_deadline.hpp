@@ -9,14 +9,14 @@
 namespace latchkey::inline v1::detail {
 
 /// A time that its holder's threads compare with their clock while the coordinator moves it. A
-/// thread that sees it pass notes that, so it has passed for all threads, for ever, even if the
-/// coordinator read its clock earlier and a renewal is just moving it. Otherwise that thread would
-/// see a loss that is taken back.
+/// thread that sees it pass marks it: it has then passed for all threads and for ever, even if the
+/// coordinator, which read its clock earlier, is moving it for a renewal. Otherwise that thread
+/// would see a loss that is taken back.
 ///
-/// | state          | next states                               |
-/// |----------------|-------------------------------------------|
-/// | some time      | a later time (`move`), passed (`passed_by`) |
-/// | passed         | some time, of the next hold (`set`)       |
+/// | state     | next states                                 |
+/// |-----------|---------------------------------------------|
+/// | some time | a later time (`move`), passed (`passed_by`) |
+/// | passed    | some time, of the next hold (`set`)         |
 class LocalDeadline {
  public:
   [[nodiscard]] Clock::time_point time() const noexcept {
@@ -33,13 +33,13 @@ class LocalDeadline {
     return true;
   }
 
-  /// Before any thread compares it.
+  /// Begins the time of a new hold, before any thread compares it.
   void set(Clock::time_point time) noexcept {
     time_.store(time.time_since_epoch().count() & ~passed, std::memory_order_release);
   }
   void clear() noexcept { time_.store(passed, std::memory_order_relaxed); }
 
-  /// Never back. False: a thread has seen it pass, so it stays where it is.
+  /// Moves it, never back. False: a thread has seen it pass, so it stays where it is.
   [[nodiscard]] bool move(Clock::time_point later) noexcept {
     const Clock::rep to = later.time_since_epoch().count() & ~passed;
     Clock::rep seen = time_.load(std::memory_order_acquire);
@@ -50,7 +50,7 @@ class LocalDeadline {
   }
 
  private:
-  /// The lowest bit. Times are rounded down to two nanoseconds.
+  /// The lowest bit of `time_` says that it has passed. Times are rounded down to 2 ns.
   static constexpr Clock::rep passed = 1;
 
   bool replace(Clock::rep& seen, Clock::rep next) const noexcept {

@@ -55,7 +55,7 @@ class OwnerIndex {
     return entry;
   }
 
-  // At the end, so that entries of one owner stay in their order.
+  // Appends at the end, so that entries of one owner stay in their order.
   void append(Entry& entry) noexcept {
     Entry** link = &chain(entry.owner);
     while (*link != nullptr) link = &(*link)->same_bucket;

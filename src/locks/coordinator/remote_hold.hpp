@@ -24,8 +24,8 @@ namespace latchkey::inline v1::detail {
 class Coordinator;
 class LockSpace;
 
-/// The time between two releases of one id, until the backend has confirmed one. It doubles up to
-/// the longest while a backend that tells when it is back does not even send them.
+/// The pause between two releases of one id, until the backend has confirmed one. It doubles up to
+/// `longest_repeat_pause` while they are not even sent and the backend notifies of its return.
 inline constexpr std::chrono::seconds repeat_pause{1};
 inline constexpr std::chrono::seconds longest_repeat_pause{8};
 
@@ -35,12 +35,14 @@ inline constexpr std::chrono::seconds longest_repeat_pause{8};
 /// |-----------|--------------------------------------------------------|-------------------------|
 /// | claim     | a waiting call requests it, perhaps many times         | held, releasing, erased |
 /// | held      | granted; `local_holds()` share it; it may be `lost`    | retained, releasing     |
-/// | retained  | no local hold; kept until `retain_until` (hold_for, or | releasing               |
-/// |           | its thread has ended)                                  |                         |
+/// | retained  | no local hold; it stays until `retain_until`           | releasing               |
 /// | releasing | the release was sent, and is repeated until confirmed  | erased                  |
 ///
-/// Any thread may read `deadline`, `lost` and `inherited`; all else belongs to the coordinator of
-/// its key.
+/// A hold is retained because of hold_for, or because its thread ended before it unlocked.
+///
+/// Any thread may read `deadline`, `lost` and `inherited`, and the holder what stays the same while
+/// it holds: `id`, `token`, `home`, `space`, `prefix_size`, permits(). All else belongs to the
+/// coordinator of its key.
 class RemoteHold {
  public:
   enum class Stage : std::uint8_t { claim, held, retained, releasing };
@@ -55,9 +57,9 @@ class RemoteHold {
 
   /// Whether the backend has a hold under this id.
   enum class Presence : std::uint8_t {
-    possible,  ///< a hold, as far as is known
-    gone,      ///< none: the backend said so
-    released,  ///< none: it confirmed the release
+    possible,  ///< it may have the hold
+    gone,      ///< it said that it has none
+    released,  ///< it confirmed the release
   };
 
   /// Whether the backend ends a retained hold by itself at `retain_until`.
@@ -67,7 +69,7 @@ class RemoteHold {
   /// | unset     | the backend keeps the hold until its lease ends     | requested       |
   /// | requested | the `expire` was sent; without a reply it may have  | confirmed       |
   /// |           | run or not                                          |                 |
-  /// | confirmed | the backend ends the hold then                      | (stays)         |
+  /// | confirmed | the backend ends the hold at `retain_until`         | (stays)         |
   enum class Expiry : std::uint8_t { unset, requested, confirmed };
 
   /// How far the change of a WRITE into a READ has come.
@@ -93,9 +95,9 @@ class RemoteHold {
   HoldId id;
   std::uint64_t token = 0;
   Coordinator* home = nullptr;
-  LockSpace* space = nullptr;   ///< gone in a forked child whose Locks are
+  LockSpace* space = nullptr;   ///< dangles in a forked child that has destroyed its Locks
   std::size_t prefix_size = 0;  ///< CoordinatorSettings::prefix_size
-  std::stop_source stop{std::nostopstate};
+  std::stop_source stop{std::nostopstate};  ///< without a state until somebody asks for its token
 
   // State.
   Stage stage = Stage::claim;
@@ -124,18 +126,21 @@ class RemoteHold {
   // Local holds.
   std::uint32_t locks[2] = {0, 0};  ///< taken by lock(): exclusive, shared
   std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
-  std::uint32_t watchdogs = 0;      ///< those of all these that the watchdog renews
-  std::uint32_t pins = 0;  ///< acquires of several keys that still wait for others: it is renewed
+  std::uint32_t watchdogs = 0;      ///< those with the lease `watchdog`, joiners' included
+  std::uint32_t pins = 0;  ///< acquires of several keys that have it renewed while they wait
 
   // READs of several owners that share one hold at the backend.
-  RemoteHold* joined = nullptr;  ///< held: the hold whose id and lease it shares; it sends nothing
-  std::uint32_t joiners = 0;     ///< held: the holds that have joined it, and have not ended
-  Clock::time_point keep_until{};  ///< the last of them to end is retained until then
+  /// Held: the hold that it has joined, whose id and lease it shares, and which sends all requests.
+  /// Null: none.
+  RemoteHold* joined = nullptr;
+  std::uint32_t joiners = 0;  ///< held: the holds that have joined it, and have not ended
+  /// Set by hold_for: the end of the last local hold retains it until then.
+  Clock::time_point keep_until{};
 
   // The cohort: the calls that have held under this id, in turn or, READs, together.
-  std::uint32_t hand_offs = 0;      ///< from each to the next
+  std::uint32_t hand_offs = 0;      ///< how often it was handed on
   std::uint32_t spare_tokens = 0;   ///< FENCED: reserved and not given to a call yet
-  Clock::time_point cohort_ends{};  ///< from the first hand-off on; of a READ: from the grant on
+  Clock::time_point cohort_ends{};  ///< set by the first hand-off; for a READ, by the grant
 
   // The lease.
   std::chrono::milliseconds lease{};     ///< last granted, or being requested
@@ -149,25 +154,26 @@ class RemoteHold {
   HoldRequest acquire_request{};
   Clock::time_point poll_at = Clock::never();
   std::chrono::milliseconds poll_pause{};
-  bool retry_requested = false;  ///< the key may have been freed while it was in flight
-  /// The number of its place in line at the backend, and when the last attempt that was answered
-  /// with it was sent: a grant is not older. 0: it has no place.
+  bool retry_requested = false;  ///< attempt anew after the reply: the key may be free
+  /// The number of its place in line at the backend; 0: it has none. `place_sent` is when the last
+  /// attempt was sent that was answered with a place: no grant is older.
   std::uint64_t place = 0;
   Clock::time_point place_sent{};
-  std::uint64_t yielded_place = 0;  ///< the place in which it let others go first
-  Clock::time_point yields_until{};
-  /// Since when it has been near the front of the line, by the last reply; never: it is not.
+  std::uint64_t yielded_place = 0;   ///< the place in which it lets others go first
+  Clock::time_point yields_until{};  ///< until when it lets them
+  /// When the replies began to say that it is near the front of the line; never: the last did not.
   Clock::time_point near_front_since = Clock::never();
   bool behind_foreign = false;  ///< a client of another library had the key at the last attempt
 
-  // The renewal; also verify, downgrade and expire.
+  // The check: a renew, verify, downgrade or expire.
   HoldRequest check_request{};
-  Clock::time_point check_was_due{};
+  Clock::time_point check_was_due{};  ///< when the last check that was sent was due
   Clock::time_point check_at = Clock::never();
 
   // The release.
   HoldRequest release_request{};
-  /// When the release is repeated or, if nobody waits for the one in flight, looked after.
+  /// When the release is repeated. With one in flight that no call waits for: when the timer thread
+  /// is due, so that it drives the backend.
   Clock::time_point repeat_at = Clock::never();
   std::chrono::milliseconds last_repeat_pause{};
   bool release_again = false;  ///< the release may have overtaken an acquire: send another
@@ -203,41 +209,40 @@ class RemoteHold {
            subscription.in_flight();
   }
   [[nodiscard]] bool was_held() const noexcept { return granted_at != Clock::time_point{}; }
-  /// Its local holds hold it as this.
+  /// The type of its local holds: READ once a downgrade is wanted.
   [[nodiscard]] LockType local_type() const noexcept {
     return awaits_downgrade() ? LockType::READ : type;
   }
-  /// The WRITE has ended locally and the backend has not confirmed that it is a READ.
+  /// Whether the WRITE has ended locally and the backend has not confirmed that it is a READ.
   [[nodiscard]] bool awaits_downgrade() const noexcept {
     return downgrade == Downgrade::wanted || downgrade == Downgrade::sent;
   }
-  /// Nobody knows whether the backend has a WRITE or a READ.
+  /// Whether the backend may have either a WRITE or a READ.
   [[nodiscard]] bool type_is_unsure() const noexcept {
     return downgrade == Downgrade::sent || downgrade == Downgrade::unsure;
   }
   [[nodiscard]] bool downgrade_in_flight() const noexcept {
     return check_request.in_flight && check_request.verb == Verb::downgrade;
   }
-  /// Held, and nothing about it is under way, in doubt or waited for: without a local hold, its
-  /// release is the last that happens to it.
+  /// Whether it is held and nothing about it is under way, in doubt or waited for: without a local
+  /// hold, its release is all that is left to do.
   [[nodiscard]] bool is_settled() const noexcept {
     return stage == Stage::held && !has_request_in_flight() && attempts == Attempts::ran &&
            presence == Presence::possible && downgrade == Downgrade::none && subscription.ended() &&
            renewals.empty() && downgrade_waiter == nullptr && keep_until == Clock::time_point{};
   }
-  /// It was retained, and the backend has ended it by `now` although it may not have had the
-  /// release.
+  /// Whether it was retained and has ended at the backend by `now`, with or without the release.
   [[nodiscard]] bool has_expired(Clock::time_point now) const noexcept {
     return retain_until != Clock::never() && (expiry == Expiry::confirmed || is_lost(now));
   }
-  /// A claim that is given up must be released, for an acquire may have left something.
+  /// Whether a claim that is given up must be released, because an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
     if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
     if (attempts != Attempts::ran) return false;
     if (type == LockType::FAIR || place != 0) return true;
     return acquire_request.queues && type != LockType::PERMIT;
   }
-  /// No attempt of it has run, and none is under way: the backend has nothing to release.
+  /// Whether no attempt of it has run or is under way: the backend has nothing to release.
   [[nodiscard]] bool never_ran() const noexcept {
     return attempts == Attempts::none && !acquire_request.in_flight;
   }
@@ -259,15 +264,16 @@ class RemoteHold {
   void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
   /// Notes the attempt that has this `reply`, unless it never ran.
   void note_attempt(const Outcome& reply) noexcept;
-  /// Never back: a deadline only moves when an answer arrives. False: a thread has seen it pass.
+  /// Moves the deadline to the end of a lease that was `granted` by the request of `sent_at`, never
+  /// back. False: a thread has seen it pass.
   [[nodiscard]] bool move_deadline(Clock::time_point sent_at,
                                    std::chrono::milliseconds granted) noexcept;
-  /// How long after a reply that did not confirm the release it is sent again. `grows`: the pause
-  /// is longer than the last one.
+  /// The pause after a reply that did not confirm the release, until it is sent again. `grows`: it
+  /// is twice the last one, up to `longest_repeat_pause`; otherwise it is `repeat_pause`.
   [[nodiscard]] std::chrono::milliseconds next_repeat_pause(bool grows) noexcept;
-  /// From now on its requests carry this.
+  /// Sets the `note` that its requests carry from now on.
   void announce(std::string text) noexcept;
-  /// As new, for the pool.
+  /// Makes it as new, for ThreadCache.
   void reset() noexcept;
 };
 
@@ -311,9 +317,9 @@ inline void RemoteHold::reset() noexcept {
 [[nodiscard]] Clock::time_point end_of_lease(Clock::time_point sent,
                                              std::chrono::milliseconds lease) noexcept;
 
-/// The last common time for checks until `at`. It is earlier by less than an eighth of `interval`,
-/// the time between two checks of a hold. The common times of a longer interval are among those of
-/// a shorter one: they are multiples of a power of two, plus `phase`.
+/// The last common time for checks that is not after `at`. It is earlier by less than an eighth of
+/// `interval`, the time between two checks of a hold. The common times of a longer interval are
+/// among those of a shorter one: they are multiples of a power of two, plus `phase`.
 [[nodiscard]] Clock::time_point common_check_time(Clock::time_point at, Clock::duration interval,
                                                   Clock::duration phase) noexcept;
 

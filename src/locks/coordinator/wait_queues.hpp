@@ -13,20 +13,20 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Two queues. The calls of all types but FAIR wait in one, of which only the first sends requests,
-/// and with a READ the READs next to it. Each FAIR call sends its own, for its place in the queue
-/// is the backend's.
+/// Two queues. One has the calls of all types but FAIR: only its first call sends requests and, if
+/// that is a READ, the READs right behind it. The other has the FAIR calls: each sends requests,
+/// because the backend keeps their order.
 class WaitQueues {
  public:
   [[nodiscard]] bool empty() const noexcept { return queue_.empty() && fair_.empty(); }
   /// The first of the calls that are not FAIR; null: there are none.
   [[nodiscard]] Call* front() const noexcept { return queue_.first(); }
-  /// The last of them.
+  /// The last of the calls that are not FAIR; null: there are none.
   [[nodiscard]] Call* back() const noexcept { return queue_.last(); }
-  /// The first of these that has sent no request; null: all have.
+  /// The first of the calls that are not FAIR that has sent no request; null: all have.
   [[nodiscard]] Call* next_to_start() const noexcept { return next_to_start_; }
   [[nodiscard]] Call* first_of_owner(Owner owner) const noexcept { return waiting_.first(owner); }
-  /// The front has a claim: it talks to the backend.
+  /// Whether the front has a claim, and so talks to the backend.
   [[nodiscard]] bool front_has_started() const noexcept {
     return front() != nullptr && front()->hold != nullptr;
   }
@@ -37,11 +37,11 @@ class WaitQueues {
     waiting_.insert(call);
     if (call.list == &queue_ && next_to_start_ == nullptr) next_to_start_ = &call;
   }
-  /// `call` has sent its first request.
+  /// `call` has a claim, and sends its first request.
   void started(const Call& call) noexcept {
     if (&call == next_to_start_) next_to_start_ = call.next;
   }
-  /// Out of the list that it waits in, which may also be one of renewals.
+  /// Removes `call` from the list that it waits in, which may also be one of renewals.
   void remove(Call& call) noexcept {
     started(call);
     IntrusiveList<Call>* const list = std::exchange(call.list, nullptr);
@@ -64,7 +64,7 @@ class WaitQueues {
   IntrusiveList<Call> queue_;
   Call* next_to_start_ = nullptr;
   IntrusiveList<Call> fair_;
-  OwnerIndex<Call> waiting_;  ///< both, by owner
+  OwnerIndex<Call> waiting_;  ///< the calls of both queues, by owner
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -11,8 +11,8 @@
 
 namespace latchkey::inline v1::detail {
 
-/// The end of the wait. An acquire that awaits the answer to its first attempt gets a little longer
-/// (Call::grace).
+/// The end of the wait, later by Call::grace for an acquire that awaits the first answer. A wait
+/// without a limit ends after `unavailable_after` without an answer.
 [[nodiscard]] Clock::time_point end_of_wait(const Call& call,
                                             const CoordinatorSettings& settings) noexcept;
 
@@ -29,10 +29,10 @@ struct PauseRange {
 /// A waiter that is notified of releases polls only because a notification may be lost.
 inline constexpr PauseRange safety_poll{std::chrono::milliseconds(1'000),
                                         std::chrono::milliseconds(5'000)};
-/// A waiter that is not notified.
+/// The polls of a waiter that is not notified of releases.
 inline constexpr PauseRange plain_poll{std::chrono::milliseconds(10),
                                        std::chrono::milliseconds(500)};
-/// A waiter whose last attempt had no answer.
+/// The polls of a waiter whose last attempt had no answer.
 inline constexpr PauseRange retry_poll{std::chrono::milliseconds(50),
                                        std::chrono::milliseconds(1'000)};
 
@@ -40,7 +40,7 @@ inline constexpr PauseRange retry_poll{std::chrono::milliseconds(50),
 /// again at half of this time.
 inline constexpr std::chrono::milliseconds writer_precedence{1'000};
 
-/// Plus or minus 20 %, so that the waiters of many processes do not poll in step.
+/// `pause` plus or minus up to 20 %, so that the waiters of many processes do not poll in step.
 [[nodiscard]] Clock::duration spread(std::chrono::milliseconds pause,
                                      CoordinatorContext& context) noexcept;
 

@@ -23,15 +23,16 @@ namespace latchkey::inline v1::detail {
 struct Yielding {
   enum class Stage : std::uint8_t { off, asking, yielding };
   Stage stage = Stage::off;
-  /// No attempt starts before.
+  /// In stage `yielding` no attempt starts before.
   Clock::time_point until{};
-  /// Others were looked for a moment ago, and there were none: until then a release does not ask.
+  /// Until then a release does not ask, because the last one found no others.
   Clock::time_point alone_until{};
-  /// Others that are not in the backend's process queue waited a moment ago: until then a release
-  /// asks whether they do.
+  /// Until then a release asks whether others wait outside of the backend's process queue, as some
+  /// did a moment ago.
   Clock::time_point others_until{};
   Clock::duration round_trip{};  ///< how long the reply to the last release took
-  /// A client of another library held the key a moment ago: until then it counts as one that waits.
+  /// Until then a client of another library that held the key a moment ago counts as one that
+  /// waits.
   Clock::time_point foreign_until{};
 
   [[nodiscard]] bool is_on(Clock::time_point now) const noexcept {

@@ -125,7 +125,7 @@ bool MultiHold::extend(std::chrono::milliseconds lease) {
   return Part::finish(parts) && parts.size() == holds_.size();
 }
 
-// The keys of the others are not on the way of this: a release waits for nobody.
+// A release that is answered at once waits for nobody, so one may follow the other.
 void MultiHold::release_at_once(std::span<SingleHold>& left,
                                 std::chrono::milliseconds linger) noexcept {
   const auto released = [&](const SingleHold& hold) {
@@ -146,7 +146,7 @@ void MultiHold::start_release(std::list<Part>& parts, std::span<SingleHold>& lef
   }
 }
 
-// One after the other, which needs no memory.
+// Releases one hold after the other, which needs no memory.
 void MultiHold::release_each_quietly(std::span<SingleHold> holds,
                                      std::chrono::milliseconds linger) noexcept {
   for (SingleHold& hold : holds) hold.release_quietly(linger);

@@ -31,14 +31,14 @@ class LockSpace;
 /// number of threads at once, all others by one at a time.
 class MultiHold {
  public:
-  /// Gives it back to the thread's spare ones.
+  /// Gives a MultiHold back to the spare ones of its thread.
   struct GiveBack {
     void operator()(MultiHold* given) const noexcept { ThreadCache<MultiHold>::give_back(*given); }
   };
   using Owned = std::unique_ptr<MultiHold, GiveBack>;
 
-  /// `size` holds are added before anything else. `key_at(index)` are their keys, which stand for
-  /// them in messages. Throws std::bad_alloc.
+  /// Makes one for `size` holds, which the caller adds before anything else. `key_at(index)` are
+  /// their keys, which stand for them in messages. Throws std::bad_alloc.
   template <class KeyAt>
   [[nodiscard]] static Owned make(std::size_t size, const KeyAt& key_at) {
     Owned made(&ThreadCache<MultiHold>::take());
@@ -85,7 +85,7 @@ class MultiHold {
   /// Ends the forwarding of stop requests, which from now on are about nothing that is held. Takes
   /// no mutex, because nobody asks for a stop token any more.
   void end_forwards() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS { forwards_.clear(); }
-  /// Releases those in front of `left` that can be released at once.
+  /// Releases holds from the front of `left` at once, and takes them off, until one cannot be.
   static void release_at_once(std::span<SingleHold>& left,
                               std::chrono::milliseconds linger) noexcept;
   static void release_each_quietly(std::span<SingleHold> holds,

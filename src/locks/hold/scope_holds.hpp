@@ -19,7 +19,7 @@ class ScopeHolds;
 /// thread.
 struct ScopeHold {
   ScopeHold* next = nullptr;   ///< the next older one of the same thread
-  ScopeHolds* home = nullptr;  ///< that lists it; null: its thread was about to end
+  ScopeHolds* home = nullptr;  ///< the list that it is in; null: its thread was about to end
   Held held{};
   HoldTerms terms{};
   Clock* clock = nullptr;
@@ -47,8 +47,8 @@ class ScopeHolds {
   /// Ends `scope`, on any thread, before its Hold is released.
   static void leave(ScopeHold& scope) noexcept;
 
-  /// Whether a scope of the calling thread holds `key`, given without the prefix. `type` is that of
-  /// a lost one.
+  /// Whether a scope of the calling thread holds `key`, given without the prefix. Sets `type` to
+  /// that of a lost one.
   [[nodiscard]] static Found find(std::string_view key, LockType& type);
 
  private:

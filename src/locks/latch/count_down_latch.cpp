@@ -22,7 +22,7 @@ namespace {
 using detail::LatchAction;
 using detail::LockSpace;
 
-/// One request about the latch, and what its reply says.
+/// Runs one request about the latch, and returns what its reply says.
 std::uint32_t run(LockSpace& space, const std::string& key, LatchAction action,
                   std::uint32_t count = 1) {
   auto request = detail::make_latch_request(key, action, count);

@@ -20,12 +20,12 @@ class LockSpace;
 /// One thing that can be done with a latch by one request.
 enum class LatchAction : std::uint8_t { set, count_down, count, destroy };
 
-/// The request, which is not submitted yet. `count`: of `set`. Throws std::invalid_argument for a
-/// count that no latch has.
+/// Makes the request, and does not submit it. `count` is for LatchAction::set. Throws
+/// std::invalid_argument for a count that no latch has.
 [[nodiscard]] std::unique_ptr<DirectRequest> make_latch_request(std::string_view key,
                                                                 LatchAction action,
                                                                 std::uint32_t count = 1);
-/// A request of a wait: the count, or a subscription.
+/// Makes a request of a wait: latch_count, subscribe or unsubscribe.
 [[nodiscard]] std::unique_ptr<DirectRequest> make_latch_request(std::string_view key, Verb verb);
 
 /// Returns the result of a reply, after its event was published: the count that is left, or 1 for
@@ -33,7 +33,7 @@ enum class LatchAction : std::uint8_t { set, count_down, count, destroy };
 [[nodiscard]] std::uint32_t latch_result(LockSpace& space, LatchAction action,
                                          const DirectRequest& answered);
 
-/// The result of a wait, after its event was published.
+/// Publishes the event of a wait that has ended, and returns `open`.
 [[nodiscard]] bool end_latch_wait(LockSpace& space, std::string_view key, bool open,
                                   Clock::time_point began) noexcept;
 void publish_failed_latch_wait(LockSpace& space, std::string_view key, std::string_view text,

@@ -37,7 +37,7 @@ class LatchWait {
   LatchWait(Wait wait, const Settings& settings, Clock::time_point now) noexcept;
 
   [[nodiscard]] Step step() const noexcept { return step_; }
-  /// Until when a read, a subscription or a sleep takes.
+  /// When the read, the subscription or the sleep ends at the latest.
   [[nodiscard]] Clock::time_point until() const noexcept { return until_; }
   /// Why the last read had no answer. Empty: it had one.
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
@@ -45,7 +45,7 @@ class LatchWait {
   void on_count(std::uint64_t count, Clock::time_point now) noexcept;
   /// There is no answer, or none until until(). `reason`: not empty.
   void on_no_answer(std::string reason, Clock::time_point now) noexcept;
-  /// Also if the subscription failed: the wait polls.
+  /// The subscription is there, or failed: the wait then polls.
   void on_subscribed(Clock::time_point now) noexcept;
   void on_wake(Clock::time_point now) noexcept;
 
@@ -58,7 +58,7 @@ class LatchWait {
   bool forever_;
   std::chrono::milliseconds grace_;  ///< how much longer than the wait the last read may take
   Clock::time_point deadline_;       ///< the end of a wait that is not forever
-  Clock::time_point silent_since_;   ///< the last answer, or the begin
+  Clock::time_point silent_since_;   ///< when the last answer came, or the wait began
   std::chrono::milliseconds pause_{};
   bool subscribed_ = false;
   std::string trouble_;

@@ -26,7 +26,7 @@ struct LatchWaits::ThreadWaiter final : Waiter {
   Parker& parker = Parker::mine();
 };
 
-/// Ends the part of a waiter in the list and in the subscription.
+/// Takes a waiter out of the list, and ends the subscription after the last one.
 struct LatchWaits::Membership {
   Membership(LatchWaits& its_waits, ThreadWaiter& its_waiter)
       : waits(its_waits), waiter(its_waiter) {}
@@ -113,7 +113,8 @@ void LatchWaits::enter(Waiter& waiter) noexcept {
   first_ = &waiter;
 }
 
-// Submitted with the mutex held: a subscription that another wait requests is later than this.
+// The unsubscribe is submitted with the mutex held: a subscription that another wait requests is
+// later.
 std::unique_ptr<DirectRequest> LatchWaits::leave(const Waiter& waiter) noexcept {
   try {
     auto request = make_latch_request(waiter.key, Verb::unsubscribe);

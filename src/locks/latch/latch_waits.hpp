@@ -31,7 +31,7 @@ class LatchWaits final : private AsyncObserver {
  public:
   explicit LatchWaits(LockSpace& space) noexcept : space_(space) {}
 
-  /// True: the count was zero within `wait`. False: it was not. Throws BackendUnavailable,
+  /// True: the count was zero within `length`. False: it was not. Throws BackendUnavailable,
   /// BackendRefused and Closed.
   bool wait(std::string_view key, Wait length);
 
@@ -39,13 +39,14 @@ class LatchWaits final : private AsyncObserver {
   /// `added` is advanced by the timer thread until it has ended. Throws BackendUnavailable if there
   /// is no timer thread.
   void add(AsyncLatchWait& added);
-  /// The timer thread looks again at all of them. On any thread.
+  /// Has the timer thread advance all of them. On any thread.
   void call_timer() noexcept;
-  /// By the timer thread.
+  /// Advances all of them. Called by the timer thread.
   void tick() noexcept;
-  /// Ends the waits that are left: their contexts have ended. After the timer thread.
+  /// Ends the waits that are left, whose contexts have ended. Called after the end of the timer
+  /// thread.
   void end_all() noexcept;
-  /// A request whose outcome the timer thread looks for.
+  /// Submits a request whose outcome calls the timer thread.
   void submit(DirectRequest& request);
 
   // --- what both kinds of wait do ---
@@ -64,14 +65,15 @@ class LatchWaits final : private AsyncObserver {
     ~Waiter() = default;
   };
   [[nodiscard]] LatchWait::Settings settings() const noexcept;
-  /// Into the list, before the subscription is requested.
+  /// Adds `waiter` to the list, before the subscription is requested.
   void enter(Waiter& waiter) noexcept;
-  /// Out of the list. The request that is to be sent if it was the last one of its key; null: it
-  /// was not, or there is no memory, so that the subscription stays and wakes nobody.
+  /// Takes `waiter` out of the list. Returns the unsubscribe that it has submitted if the waiter
+  /// was the last of its key; null: it was not, or there is no memory, so that the subscription
+  /// stays and wakes nobody.
   [[nodiscard]] std::unique_ptr<DirectRequest> leave(const Waiter& waiter) noexcept;
-  /// Whether the waiter was notified since it last asked.
+  /// Whether the waiter was notified since the last such call.
   [[nodiscard]] bool take_notification(Waiter& waiter) noexcept;
-  /// Reports the reply to a read. Throws BackendRefused.
+  /// Reports the reply to a read to `wait`. Throws BackendRefused.
   void on_count_reply(const DirectRequest& answered, LatchWait& wait);
   [[nodiscard]] bool is_closed() noexcept;
 
@@ -83,7 +85,7 @@ class LatchWaits final : private AsyncObserver {
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.lock(); }
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
-  /// In the child: the waits were those of the parent.
+  /// Forgets the waits, in the child of a fork: they were those of the parent.
   void forget_parent() noexcept LATCHKEY_FORK_HANDLER {
     first_ = nullptr;
     first_async_ = nullptr;

@@ -33,15 +33,15 @@ class EventQueue {
   /// Something is in the queue itself; `size` also counts stops that no memory was left for.
   [[nodiscard]] bool has_items() const noexcept { return !items_.empty(); }
 
-  /// False: the event was dropped.
+  /// Adds the event. False: it was dropped.
   bool push(Event&& event) noexcept;
   void push(std::stop_source&& stop) noexcept;
-  /// For so many events there was no memory.
+  /// Counts events that could not be made for want of memory.
   void count_unmade(std::size_t events) noexcept { unmade_ += events; }
   /// Puts the event `dropped` in the place of the events that were not kept, if there are any.
   void note_dropped() noexcept;
 
-  /// The oldest. The queue is not empty.
+  /// Takes the oldest off the queue, which is not empty.
   [[nodiscard]] Item take() noexcept;
   void clear() noexcept {
     items_.clear();
@@ -56,10 +56,11 @@ class EventQueue {
   static std::array<std::stop_source, spares> no_stops();
 
   std::deque<Item> items_;
-  std::array<std::stop_source, spares> spare_stops_ = no_stops();  ///< without memory for an item
-  std::size_t droppable_ = 0;                                      ///< routine events in `items_`
-  std::uint64_t dropped_ = 0;                                      ///< the queue was full
-  std::uint64_t unmade_ = 0;                                       ///< there was no memory
+  /// Stops that no item could be made for.
+  std::array<std::stop_source, spares> spare_stops_ = no_stops();
+  std::size_t droppable_ = 0;          ///< routine events in `items_`
+  std::uint64_t dropped_ = 0;          ///< the queue was full
+  std::uint64_t unmade_ = 0;           ///< there was no memory
   std::vector<Event::Missed> missed_;  ///< counts `dropped_` by origin and kind
 };
 

@@ -23,19 +23,19 @@ struct Notifier::State {
   std::condition_variable filled, delivered;
   EventQueue queue LATCHKEY_GUARDED_BY(mutex);
   std::uint64_t deliveries LATCHKEY_GUARDED_BY(mutex) = 0;
-  std::size_t flushing LATCHKEY_GUARDED_BY(mutex) = 0;  ///< threads inside flush
+  std::size_t flushing LATCHKEY_GUARDED_BY(mutex) = 0;  ///< threads that wait for each delivery
   bool started LATCHKEY_GUARDED_BY(mutex) = false;
   bool delivering LATCHKEY_GUARDED_BY(mutex) = false;  ///< something that was taken off the queue
   bool ending LATCHKEY_GUARDED_BY(mutex) = false;
   bool silent LATCHKEY_GUARDED_BY(mutex) = false;       ///< the listener is not called any more
   Listener* listener LATCHKEY_GUARDED_BY(mutex);        ///< null: none, or it has been destroyed
-  std::thread::id thread LATCHKEY_GUARDED_BY(mutex){};  ///< that delivers
+  std::thread::id thread LATCHKEY_GUARDED_BY(mutex){};  ///< the one that delivers
 
   [[nodiscard]] bool idle() const noexcept LATCHKEY_REQUIRES(mutex) {
     return queue.empty() && !delivering;
   }
 
-  /// Waits for work. False: it ends, and nothing is left.
+  /// Waits for work. False: the notifier ends, and nothing is left.
   bool wait_for_item() LATCHKEY_REQUIRES(mutex) {
     if (!queue.has_items()) queue.note_dropped();
     std::unique_lock lock(mutex.native(), std::adopt_lock);
@@ -151,7 +151,7 @@ bool Notifier::flush(std::chrono::milliseconds patience) {
   return done;
 }
 
-// With the mutex held. False: no thread can be started.
+// Starts or wakes the thread, with the mutex held. False: no thread can be started.
 bool Notifier::ensure_thread() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   if (!state_->started) {
     try {

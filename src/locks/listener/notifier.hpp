@@ -33,10 +33,11 @@ class Notifier {
   /// deliver it on; it stays queued until `has_thread` finds one.
   bool post(Event&& event) noexcept;
   bool post(std::stop_source&& stop) noexcept;
-  /// So many events could not be made: they are counted with the dropped ones.
+  /// Counts `count` events that could not be made with the dropped ones.
   void drop(std::size_t count) noexcept;
 
-  /// False: something is queued, and there is still no thread to deliver it on.
+  /// Starts the thread if that has failed before. False: something is queued, and there is still no
+  /// thread to deliver it on.
   bool has_thread() noexcept;
 
   /// Waits until all that is queued is delivered, at most for `patience` in real time. From then on
@@ -47,12 +48,12 @@ class Notifier {
   /// False: it was not, or this is a call from within the listener.
   bool flush(std::chrono::milliseconds patience);
 
-  /// Its state, if it may call `listener` or, if that is null, any listener. The state may be used
-  /// after the notifier has been destroyed.
+  /// The state of the notifier, if it may call `listener` or, if that is null, any listener. The
+  /// state may be used after the notifier has been destroyed.
   [[nodiscard]] std::shared_ptr<State> state_calling(const Listener* listener) const noexcept;
   /// The listener is being destroyed: waits for a call that is under way, and makes no other one.
   static void stop_calling(State& state) noexcept;
-  /// `finish`, which belongs to a notifier that may be destroyed meanwhile.
+  /// Does what `finish` does, with the state of a notifier that may be destroyed meanwhile.
   static void finish(State& state, std::chrono::milliseconds patience) noexcept;
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;

@@ -103,7 +103,7 @@ void Reporter::connections_found() {
   for (const Connection& each : backend_.connections()) connection_found(each);
 }
 
-// A server that was allowed to be down has lost no connection: a warning is about it.
+// A server that was allowed to be down has lost no connection: Backend::warning is about it.
 void Reporter::connection_found(const Connection& found) {
   if (found.up || options_.startup == Startup::require) {
     return connection_changed(found.up ? Event::Kind::connected : Event::Kind::connection_lost,

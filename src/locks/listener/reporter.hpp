@@ -41,21 +41,21 @@ class Reporter {
   void post(std::stop_source&& stop) noexcept;
   /// There was no memory for so many events: the listener gets their number.
   void count_unreported(std::size_t events) noexcept { notifier_.drop(events); }
-  /// An unlock or a destructor failed. Nothing if an event of the hold has told so. Without a
-  /// listener the first failure is told on std::clog.
+  /// Reports that an unlock or a destructor failed, unless an event of the hold has said so.
+  /// Without a listener the first failure is written to std::clog.
   void unlock_failed(const LockError& why) noexcept;
   /// Reports a failure for which there is no LockError. Without a listener only the first
   /// unlock_error is written, to std::clog.
   void error(Event::Kind kind, std::string_view key, LockType type, std::string_view text) noexcept;
-  /// A warning or a finding about lock order goes to std::clog if there is no listener.
+  /// Posts `event`. Without a listener a warning or a finding about lock order goes to std::clog.
   void publish(const Event& event) noexcept;
 
   // --- the backend ---
   /// Publishes Backend::warning.
   void warn();
-  /// A notification said that it has changed.
+  /// A notification said that Backend::warning has changed.
   void warning_changed() noexcept;
-  /// Connections of the backend when its Locks were made.
+  /// Reports the connections that the backend has when its Locks are made.
   void connections_found();
   /// A notification of link_up or link_down.
   void link_changed(const Notification& notification) noexcept;
@@ -80,7 +80,8 @@ class Reporter {
   void print_first(Event::Kind kind, std::string_view text);
   void connection_found(const Connection& found);
   void connection_changed(Event::Kind kind, std::string_view server, std::string_view text);
-  /// False: an event of this kind about `event.server` says nothing new. May change `event.kind`.
+  /// Notes whether `event.server` is down. False: the event says nothing new. May change
+  /// `event.kind`.
   bool note_change(Event& event) LATCHKEY_REQUIRES(mutex_);
 
   const Options& options_;
@@ -88,7 +89,7 @@ class Reporter {
   DueTimes& due_times_;
   const CoordinatorSettings::Events wanted_;
   Notifier notifier_;
-  std::atomic<bool> told_{false};  ///< print_first has
+  std::atomic<bool> told_{false};  ///< print_first has written
   SmallMutex mutex_;
   std::vector<Down> down_ LATCHKEY_GUARDED_BY(mutex_);
 };

@@ -15,8 +15,8 @@
 
 namespace latchkey::inline v1::detail {
 
-/// If its outcome arrives after the wait is over, each coordinator learns it, and gives back what
-/// was granted.
+/// The acquire_all of a batch. If its outcome arrives after the wait is over, each coordinator
+/// learns it, and gives back what was granted.
 class BatchAcquire::BatchRequest final : public DirectRequest {
  public:
   BatchRequest(LockSpace& space, std::size_t count) : claims(count), space_(space) {}
@@ -111,7 +111,7 @@ void BatchAcquire::run(Clock::time_point until) {
   space_.direct_requests().abandon(std::move(request));
 }
 
-// False: every call is answered already.
+// Claims the keys and sends the request. False: every call is answered already.
 bool BatchAcquire::start(BatchRequest& request) {
   Host host(*this);
   return BatchSteps(host, request.claims)

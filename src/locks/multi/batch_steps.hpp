@@ -72,7 +72,7 @@ class BatchSteps {
     return send(request);
   }
 
-  /// Each key's coordinator is brought the outcome as the answer to an acquire of its own.
+  /// Brings the outcome to each key's coordinator, as the answer to an acquire of its own.
   void complete(const Outcome& outcome) {
     for (std::size_t index = 0; index < claims_.claims.size(); ++index) {
       Outcome its = of_member(outcome, index);
@@ -88,7 +88,8 @@ class BatchSteps {
   }
 
  private:
-  // False: another call is in front of one of them, or one was answered otherwise.
+  // Claims the keys one after the other. False: another call is in front of one of them, or one was
+  // answered otherwise.
   bool claim_all(std::size_t items) {
     for (std::size_t item = 0; item < items; ++item) {
       const Call& call = host_.start_claim(item);
@@ -132,7 +133,7 @@ class BatchSteps {
     return outcome;
   }
 
-  // Only the member that was busy learns by whom.
+  // The outcome for one member. Only the member that was busy learns by whom.
   [[nodiscard]] Outcome of_member(const Outcome& outcome, std::size_t index) const {
     Outcome its;
     its.kind = outcome.kind;

@@ -21,7 +21,7 @@ MultiHold::Owned ImmediateBatch::acquire(LockSpace& space, std::span<const std::
   if (!batch.set_keys(keys)) return nullptr;
   const std::span<Item> items = batch.items();
   space.timer().require_running(items.front().key, terms.type);
-  // First, because the keys may be granted afterwards.
+  // Made before the keys are granted: after that no memory may be missing.
   MultiHold::Owned all = MultiHold::make(
       items.size(), [&](std::size_t index) { return space.without_prefix(items[index].key); });
   if (!batch.take()) return nullptr;
@@ -32,8 +32,8 @@ MultiHold::Owned ImmediateBatch::acquire(LockSpace& space, std::span<const std::
   return all;
 }
 
-// In the order of a LockSet, which is that of the ids of the hold. A key that is named twice is
-// left to it.
+// Sorts the keys as a LockSet does, so that Hold::id has one order. False: a key is named twice,
+// which is left to a LockSet.
 bool ImmediateBatch::set_keys(std::span<const std::string_view> keys) noexcept {
   for (const std::string_view key : keys) {
     Item* place = items_.data() + size_++;
@@ -78,7 +78,7 @@ bool ImmediateBatch::all_unused(ShardLocks& locks) noexcept {
   });
 }
 
-// After all_unused. False: there is no memory for one of them.
+// Called after all_unused. False: there is no memory for one of them.
 bool ImmediateBatch::claim_all(ShardLocks& locks) noexcept {
   try {
     for (Item& item : items()) {

@@ -22,8 +22,8 @@ void report_member(LockSpace& space, const LockMember& lock, Owner owner, const 
 
 /// Reports the outcome of `steps`, which are done. A key that is granted was one attempt, however
 /// many calls were made for it. An acquire that failed says why about the key that was in the way;
-/// the attempts at the other keys that it has waited for are cancelled, so that one call is one
-/// failure. The rest were never the user's.
+/// attempts at other keys that were reported end as cancelled, so that one call is one failure. Of
+/// all other keys nothing is reported.
 template <class Parts, class Steps>
 void report_outcome(Parts& parts, const Steps& steps, const Attempt& attempt) noexcept {
   const Answer answer = steps.plan().answer();

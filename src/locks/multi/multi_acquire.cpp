@@ -90,6 +90,7 @@ std::vector<BatchAcquire::Item> MultiAcquire::make_items(const std::vector<std::
   return all;
 }
 
+// Makes calls only to ask about their keys: each step replaces them by calls of its own.
 bool MultiAcquire::in_one_step() {
   LockSpace* const space = parts_.front().space;
   return std::ranges::all_of(parts_, [&](const Part& part) { return part.space == space; }) &&

@@ -22,8 +22,8 @@ namespace latchkey::inline v1::detail {
 /// nor kept; its errors are reported to the listener.
 class MultiAcquire {
  public:
-  /// Acquires Hold objects, or as lock() does. `set` and `attempt` must outlive this. The types are
-  /// the set's.
+  /// Acquires Hold objects or, `by_lock`, as lock() does. `set` and `attempt` must outlive this.
+  /// The types are the set's.
   MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_lock);
   MultiAcquire(const MultiAcquire&) = delete;
   MultiAcquire& operator=(const MultiAcquire&) = delete;
@@ -32,12 +32,12 @@ class MultiAcquire {
   /// granted: all are held; busy: not within the wait. Throws what Lock::acquire throws, about the
   /// member that was not granted.
   Answer run();
-  /// After busy: throws LockTimeout about the member that was busy.
+  /// Throws LockTimeout about the member that was busy. After run() returned busy.
   [[noreturn]] void fail();
 
-  /// After granted: what acquire returns. Throws std::bad_alloc.
+  /// Makes the Hold that acquire returns. After run() returned granted. Throws std::bad_alloc.
   [[nodiscard]] Hold take();
-  /// After granted: all stay held until they are unlocked.
+  /// Has all stay held until they are unlocked. After run() returned granted.
   void keep() noexcept;
 
   // --- the host of MultiAcquireSteps ---
@@ -72,7 +72,7 @@ class MultiAcquire {
   /// `at`, which is a time of the first member's clock, by the clock of `space`.
   [[nodiscard]] Clock::time_point by_clock_of(const LockSpace& space,
                                               Clock::time_point at) const noexcept;
-  /// The end of the wait, and of the grace.
+  /// The end of the wait and its grace.
   [[nodiscard]] Clock::time_point end() const noexcept { return later(until_, grace_); }
 
   const LockSet& set_;

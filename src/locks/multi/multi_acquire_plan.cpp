@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned failures_together = 3;
 
-/// A later attempt within the wait may succeed.
+/// Whether a later attempt within the wait may succeed.
 bool may_pass(Answer answer) noexcept {
   return answer == Answer::busy || answer == Answer::unavailable;
 }
@@ -38,7 +38,7 @@ void MultiAcquirePlan::in_order() noexcept {
 void MultiAcquirePlan::attempted(Answer answer, std::size_t member,
                                  Clock::time_point now) noexcept {
   if (answer == Answer::granted) {
-    // A member that was awaited first is held for longer than the others.
+    // A member that was awaited before the others has used a part of its lease.
     step_ = Step::fill;
     return;
   }

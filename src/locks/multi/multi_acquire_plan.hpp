@@ -18,7 +18,7 @@ namespace latchkey::inline v1::detail {
 /// | step      | what the host does                                          | what it reports  |
 /// |-----------|-------------------------------------------------------------|------------------|
 /// | attempt   | requests once, in one step, everything that is not held     | attempted        |
-/// | await     | acquires member(), until until()                            | awaited          |
+/// | await     | acquires member(), and waits until until() at most          | awaited          |
 /// | fill      | extends every member to its full lease                      | filled           |
 /// | give_back | releases what is held                                       | given_back       |
 /// | done      | returns answer(); if it is not granted, it is about member() |                 |

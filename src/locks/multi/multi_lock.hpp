@@ -12,12 +12,12 @@ namespace latchkey::inline v1::detail {
 
 class LockSet;
 
-/// As Lock::acquire and Lock::try_acquire, of all members at once; `attempt.type` is ignored. They
+/// Lock::acquire and Lock::try_acquire for all members at once; `attempt.type` is ignored. They
 /// throw about the member that was not granted.
 Hold acquire_together(const LockSet& set, const Attempt& attempt);
 std::optional<Hold> try_acquire_together(const LockSet& set, const Attempt& attempt);
 
-/// As Lock::try_lock_for and Lock::release, of all members at once.
+/// Lock::try_lock_for and Lock::release for all members at once.
 bool lock_together(const LockSet& set, Wait wait);
 bool unlock_together(const LockSet& set);
 

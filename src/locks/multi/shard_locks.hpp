@@ -16,7 +16,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Locks the shards of several keys in the order in which a fork locks them, each once. As
+/// Locks the shards of several keys in the order in which a fork locks them, each once. Like
 /// ShardLock, it wakes threads and tells completions after all mutexes are unlocked. Needs no heap
 /// memory.
 class ShardLocks {

@@ -13,7 +13,7 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-/// Empty: the name of the program's file.
+/// The argument of name_program; empty: announcements have the name of the program's file.
 std::string& given_name() {
   static NeverDestroyed<std::string> name;
   return name.get();

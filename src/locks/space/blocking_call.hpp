@@ -37,10 +37,10 @@ class BlockingCall : private SanitizerPause, public StartedCall {
     sleep_until_answered(until);
   }
 
-  /// In a batch: the answer to the one request.
+  /// Ends a call of a batch by the outcome of the one request.
   void complete(Shard& shard, ShardLock& lock, RemoteHold& claim, Outcome& outcome)
       LATCHKEY_REQUIRES(shard.mutex);
-  /// In a batch: the one request was not answered in time.
+  /// Ends a call of a batch whose one request was not answered in time.
   void give_up(Shard& shard, ShardLock& lock, RemoteHold& claim) LATCHKEY_REQUIRES(shard.mutex);
 
   [[nodiscard]] bool pending() const noexcept { return pending_; }

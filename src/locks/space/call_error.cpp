@@ -23,8 +23,9 @@ bool only_refused(const Call& call) noexcept {
   return call.reentry == Reentry::refuse && enters;
 }
 
-/// If one inspect does not tell, the owner's id must do: the caller waits for its LockTimeout. A
-/// call that no thread waits for does not inspect, which would block its executor.
+/// The holder, as one inspect describes it. Without an answer the owner's id must do: the caller
+/// waits for its LockTimeout. A call that no thread waits for does not inspect, which would block
+/// its executor.
 std::string holder_of(LockSpace& space, const Call& call, std::string_view key) {
   std::string holder(call.holder.view());
   const bool announces = space.options().announce && space.capabilities().administration;
@@ -34,7 +35,7 @@ std::string holder_of(LockSpace& space, const Call& call, std::string_view key) 
   request->verb = Verb::inspect;
   request->key = request->own_key = key;
   request->info = &request->own_info;
-  // The wait is a bound for this, too.
+  // The end of the wait bounds the inspect, too.
   if (!space.direct_requests().run(request, later(call.until, call.grace))) return holder;
   if (request->outcome.kind != Outcome::Kind::granted) return holder;
   for (const HolderInfo& each : request->own_info.holders) {

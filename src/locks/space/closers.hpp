@@ -14,7 +14,7 @@
 namespace latchkey::inline v1::detail {
 
 /// Wakes the threads that are inside LockSpace::close whenever a coordinator has handled an event:
-/// each looks again whether anything is still held. Thread-safe.
+/// each then checks whether anything is still held. Thread-safe.
 class Closers {
  public:
   /// The calling thread is inside close for as long as this lives. Throws std::bad_alloc.

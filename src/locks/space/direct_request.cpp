@@ -54,7 +54,7 @@ void DirectRequests::abandon(std::unique_ptr<DirectRequest> request) noexcept {
   if (!give_up(request)) request->answered_late();
 }
 
-// In the list before it is abandoned: the thread that answers it then takes it out.
+// The request enters the list before it is abandoned: the thread that answers it then takes it out.
 bool DirectRequests::give_up(std::unique_ptr<DirectRequest>& request) noexcept {
   DirectRequest& abandoned = *request;
   {

@@ -19,15 +19,15 @@ namespace latchkey::inline v1::detail {
 
 class ShardDriver;
 
-/// A request that a caller's thread submits itself: inspect, list, force_release and acquire_all.
+/// A request that a caller submits itself, such as inspect, list, acquire_all or those of latches.
 /// Its null `context` tells it from a coordinator's. The caller waits for the outcome, or abandons
 /// the request to its DirectRequests.
 ///
-/// | stage     | whose it is                  | next                                         |
-/// |-----------|------------------------------|----------------------------------------------|
-/// | awaited   | the backend's; a caller waits | answered, abandoned                         |
-/// | answered  | the caller's                 |                                              |
-/// | abandoned | the backend's                | deleted when its outcome arrives             |
+/// | stage     | whose it is                   | next                             |
+/// |-----------|-------------------------------|----------------------------------|
+/// | awaited   | the backend's; a caller waits | answered, abandoned              |
+/// | answered  | the caller's                  |                                  |
+/// | abandoned | the backend's                 | deleted when its outcome arrives |
 struct DirectRequest : Request {
   DirectRequest() = default;
   DirectRequest(const DirectRequest&) = delete;
@@ -47,8 +47,8 @@ struct DirectRequest : Request {
     return stage_.load(std::memory_order_acquire) == Stage::answered;
   }
 
-  /// By any thread that drives the backend. False: the caller has abandoned the request. Otherwise
-  /// the caller may destroy it as soon as it sees that it is answered.
+  /// Called by any thread that drives the backend. False: the caller has abandoned the request.
+  /// Otherwise the caller may destroy it as soon as it sees that it is answered.
   bool answer(Outcome&& what) noexcept {
     Parker* const sleeper = parker;
     AsyncObserver* const told = observer;
@@ -59,7 +59,7 @@ struct DirectRequest : Request {
     return true;
   }
 
-  /// By the caller. False: the request was answered in the meantime.
+  /// Called by the submitter. False: the request was answered in the meantime.
   [[nodiscard]] bool abandon() noexcept {
     Stage expected = Stage::awaited;
     return stage_.compare_exchange_strong(expected, Stage::abandoned, std::memory_order_acq_rel);
@@ -94,9 +94,9 @@ class DirectRequests {
   /// meanwhile and not abandoned, and has its outcome.
   [[nodiscard]] bool give_up(std::unique_ptr<DirectRequest>& request) noexcept;
 
-  /// The sink's part.
+  /// Called by the sink with each outcome.
   void completed(DirectRequest& request, Outcome&& outcome) noexcept;
-  /// Once no backend is left that could answer.
+  /// Deletes what was abandoned, once no backend is left that could answer.
   void drop_all() noexcept;
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.lock(); }

@@ -45,8 +45,8 @@ void DueTimes::wake() noexcept {
   parker_->unpark();
 }
 
-// A condition variable with a sleeper that will never wake cannot be destroyed: the parent's parker
-// is leaked.
+// A condition variable on which a thread of the parent sleeps cannot be destroyed: the parent's
+// parker is leaked.
 void DueTimes::forget_parent() {
   leak_intentionally(parker_.release());
   parker_ = std::make_unique<Parker>();

@@ -29,7 +29,7 @@ class DueTimes {
     if (ticks(at) < next_due_[group].at.load(std::memory_order_relaxed)) lower_and_wake(group, at);
   }
 
-  /// Waits that belong to no shard (LatchWaits) are to be looked at then.
+  /// The waits that belong to no shard (LatchWaits) are due at `at`.
   void note_waits(Clock::time_point at) noexcept { note(waits_group, at); }
 
   // --- by the timer thread ---
@@ -39,7 +39,7 @@ class DueTimes {
     return next_due_[group].at.load() <= ticks(now);
   }
   void clear(std::size_t group) noexcept { next_due_[group].at.store(ticks(Clock::never())); }
-  /// As note, without a wake-up.
+  /// Does what note does, without a wake-up.
   void lower(std::size_t group, Clock::time_point at) noexcept;
   /// Until when the timer thread may sleep; Clock::time_point::min(): not at all, because a time
   /// was lowered just now.
@@ -49,7 +49,7 @@ class DueTimes {
 
   void wake() noexcept;
 
-  /// In the child of a fork: nothing is due, and nobody sleeps.
+  /// Forgets all, in the child of a fork: nothing is due, and nobody sleeps.
   void forget_parent();
 
  private:

@@ -23,7 +23,7 @@ struct ErrorContext {
   void describe(LockSite& site) const;
 };
 
-/// Reporter::unlock_failed of these Locks: a decorated call does not throw `why`.
+/// Reports `why`, which a decorated call does not throw, to the listener of `locks`.
 void report_failed_release(const Locks& locks, const LockError& why) noexcept;
 
 }  // namespace latchkey::inline v1::detail

@@ -67,7 +67,7 @@ void LeaseTimer::run() {
 }
 
 void LeaseTimer::run_until_ending() {
-  // How often the thread looks again whether there is a thread that can deliver events.
+  // How often the notifier thread is tried anew if it could not be started.
   constexpr std::chrono::milliseconds thread_pause{500};
   to_.due_times.wait_for_work();
   while (!ending_.load()) {

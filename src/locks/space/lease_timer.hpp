@@ -50,9 +50,9 @@ class LeaseTimer {
     }
   }
 
-  /// Joins the thread.
+  /// Ends the thread, and joins it.
   void stop() noexcept;
-  /// The thread, which runs, ends and deletes `space`, which nobody else uses any more.
+  /// Has the thread, which runs, end and delete `space`, which nobody else uses any more.
   void delete_when_ended(LockSpace& space) noexcept;
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER { mutex_.lock(); }

@@ -18,9 +18,9 @@ class ShardDriver;
 /// are counted per shard, so that threads do not share a counter. Thread-safe.
 class Lifetime {
  public:
-  /// True: nothing keeps the space, which must be deleted. Called once.
+  /// Begins to count, once. True: nothing keeps the space, which must be deleted.
   [[nodiscard]] bool detach(ShardDriver& driver);
-  /// One hold or thread less in a detached space. True: it was the last.
+  /// Takes one hold or thread off the count of a detached space. True: it was the last.
   [[nodiscard]] bool drop() noexcept { return references_.fetch_sub(1) == 1; }
 
  private:
@@ -46,7 +46,7 @@ class ReleaseGuard {
     space_ = &space;
     counted_ = shard.detached;
   }
-  /// This thread has still to wait, or to report an error.
+  /// Keeps the space for this thread, which has still to wait, or to report an error.
   void keep_space(Shard& shard) noexcept LATCHKEY_REQUIRES(shard.mutex) {
     ++shard.releasing_threads;
     shard_ = &shard;
@@ -54,7 +54,7 @@ class ReleaseGuard {
 
  private:
   void drop() noexcept;
-  /// True: Lifetime has counted the hold, or this thread.
+  /// Ends the keeping. True: Lifetime has counted the hold, or this thread.
   [[nodiscard]] bool uncount() noexcept;
 
   LockSpace* space_ = nullptr;

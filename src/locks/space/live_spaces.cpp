@@ -62,7 +62,8 @@ void finish_events() noexcept {
   }
 }
 
-/// Each listener exists before the Locks that call it.
+/// Has finish_events run at exit before the destructor of `listener`, if that is static: it exists
+/// before the Locks that call it.
 void finish_events_before_end_of(const Listener* listener) {
   constinit static std::atomic<const Listener*> last{nullptr};
   if (listener == nullptr || last.exchange(listener) == listener) return;

@@ -13,7 +13,7 @@ namespace latchkey::inline v1::detail {
 class LockSpace;
 
 /// The spaces that exist, by their number. At the exit of the process the listeners of those that
-/// are left, which are installed, receive what is queued for them. Thread-safe.
+/// are left, such as installed ones, receive what is queued for them. Thread-safe.
 class LiveSpaces {
  public:
   static void add(LockSpace& space);

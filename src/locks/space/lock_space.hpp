@@ -59,8 +59,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   // --- calls; they throw what the public functions of these names throw ---
   Hold acquire(std::string_view key, Owner owner, const Attempt& attempt);
   std::optional<Hold> try_acquire(std::string_view key, Owner owner, const Attempt& attempt);
-  /// One attempt at several keys, which have their prefix, if a backend in the same process can
-  /// answer at once. Empty: it is not granted; an ordinary acquire is to follow, and has the
+  /// Makes one attempt at several keys, which have their prefix, if a backend in the same process
+  /// can answer at once. Empty: it is not granted; an ordinary acquire is to follow, and has the
   /// errors.
   [[nodiscard]] std::optional<Hold> acquire_all_at_once(std::span<const std::string_view> keys,
                                                         Owner owner, const Attempt& attempt);
@@ -71,24 +71,26 @@ class LockSpace final : public Sink, public ForkParticipant {
                const ErrorContext* context = nullptr);
   void release_quietly(RemoteHold& hold, HoldTerms terms,
                        std::chrono::milliseconds linger) noexcept;
-  /// If a backend in the same process answers at once, and nobody waits for the key. False: nothing
-  /// is done, and a release is to follow.
+  /// Releases if a backend in the same process answers at once and nobody waits for the key. False:
+  /// nothing is done, and a release is to follow.
   bool release_at_once(RemoteHold& hold, HoldTerms terms,
                        std::chrono::milliseconds linger) noexcept;
   bool extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease);
   /// The key stays locked for at least `time` from now, whenever the hold is released.
   void hold_for(RemoteHold& hold, std::chrono::milliseconds time) noexcept;
   [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
-  /// Before anything is sent: throws Cancelled if a stop was requested already.
+  /// Throws Cancelled if a stop was requested before anything is sent.
   void refuse_if_cancelled(const std::stop_token& cancel, std::string_view key,
                            LockType type) const {
     if (cancel.stop_requested()) throw Cancelled(site_of(key, type));
   }
-  /// inspect, list or force_release, or the release of somebody else's hold.
+  /// Runs a request that no coordinator makes: inspect, list, force_release, resize, or the release
+  /// of somebody else's hold.
   Outcome::Kind administer(const Request& request);
-  /// Several of them at once. Throws if one of them failed.
+  /// Runs several such requests at once. Throws if one of them failed.
   void administer_all(std::span<const Request> requests);
-  /// A stop request ends the drain early, as if it were over.
+  /// Waits for holds for at most `drain`, which a stop request of `hurry` ends early, and then
+  /// takes them back. Later calls end as closed.
   void close(std::chrono::milliseconds drain, const std::stop_token& hurry = {});
 
   // --- event loops ---
@@ -127,7 +129,7 @@ class LockSpace final : public Sink, public ForkParticipant {
             .prefix = options_.prefix};
   }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// Throws std::invalid_argument with a sentence unless the backend offers the type, the lease.
+  /// Throws std::invalid_argument with a sentence unless the backend offers the type or the lease.
   void require_offered(LockType type) const;
   void require_offered(const Lease& lease) const {
     if (limits_leases_) [[unlikely]]
@@ -177,10 +179,12 @@ class LockSpace final : public Sink, public ForkParticipant {
 
   static Hold hold_of(const Call& granted);
   void report_blocked_loop(const Call& call) noexcept;
-  /// Null: the call has to be brought to the key's coordinator. False: so has the release.
+  /// Acquires an unused key if a backend in the same process answers at once. Null: a call has to
+  /// be brought to the key's coordinator.
   RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
+  /// Implements release_at_once.
   bool answer_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept;
-  /// A timeout of it is reported with what the holder announces.
+  /// Whether a timeout of this attempt is reported with what the holder announces.
   [[nodiscard]] bool names_announced(const Attempt& attempt) const noexcept;
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
   void require_offered(std::chrono::milliseconds lease) const;
@@ -189,7 +193,7 @@ class LockSpace final : public Sink, public ForkParticipant {
                        const ErrorContext* context);
   bool release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
                std::chrono::milliseconds linger, const ErrorContext* context);
-  /// Throws unless it was granted or is gone.
+  /// Returns `granted` or `gone`, and throws for any other outcome.
   Outcome::Kind kind_or_throw(const DirectRequest& answered) const;
   void wait_while(bool (Coordinator::*condition)() const, Clock::time_point until, Parker& parker,
                   const std::stop_token& hurry = {});
@@ -199,7 +203,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   Clock& clock_;
   std::unique_ptr<Backend> backend_;
   const Capabilities capabilities_;
-  const bool limits_leases_;  ///< more than Lease does
+  const bool limits_leases_;  ///< the backend takes fewer leases than Lease does
   DueTimes due_times_;
   Reporter reporter_;
   CoordinatorSettings settings_;

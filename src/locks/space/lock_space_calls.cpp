@@ -100,7 +100,7 @@ Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attemp
   return acquire_by_call(key, owner, attempt);
 }
 
-// An instant of a OncePer that is taken is no timeout.
+// A OncePer whose instant is taken has no timeout to report.
 bool LockSpace::names_announced(const Attempt& attempt) const noexcept {
   return options_.announce && reports_grants_ && capabilities_.administration &&
          attempt.origin.key_template != once_template;

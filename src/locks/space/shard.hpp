@@ -59,7 +59,8 @@ class LATCHKEY_SCOPED_CAPABILITY ShardLock {
   void notify_after_unlock(CompletedCalls&& completed) noexcept {
     completed_.append(std::move(completed));
   }
-  /// For a thread that holds other shards' mutexes, too: it notifies these calls itself.
+  /// Takes the completed calls, for a thread that holds other shards' mutexes, too, and notifies
+  /// them itself.
   [[nodiscard]] CompletedCalls take_completed() noexcept { return std::move(completed_); }
 
  private:

@@ -44,9 +44,9 @@ class ShardDriver final : public ImmediateBackend {
   };
 
   explicit ShardDriver(const Surroundings& surroundings) noexcept : to_(surroundings) {}
-  /// Before the first event. `settings` must outlive it.
+  /// Makes the shards ready, before the first event. `settings` must outlive it.
   void start(LockSpace& space, const CoordinatorSettings& settings);
-  /// After the last event: drops what no backend is left to answer for.
+  /// Drops what no backend is left to answer for, after the last event.
   void drop_all() noexcept;
 
   // --- keys ---
@@ -67,8 +67,8 @@ class ShardDriver final : public ImmediateBackend {
   }
   [[nodiscard]] std::span<Shard> shards() noexcept { return shards_; }
 
-  /// All shards together are larger than a processor's first cache: the shard is fetched while the
-  /// caller reads the clock.
+  /// Finds the shard of `key`, and prefetches it while the caller reads the clock: all shards
+  /// together are larger than a processor's first cache.
   [[nodiscard]] KeyPlace place_of(std::string_view key) noexcept {
     const std::size_t hash = hash_key(key);
     Shard& shard = shard_of(hash);
@@ -83,7 +83,7 @@ class ShardDriver final : public ImmediateBackend {
     if (Coordinator* const found = shard.table.find(place.key, place.hash)) return *found;
     return new_coordinator(shard, place);
   }
-  /// For a key that has none. Throws std::bad_alloc.
+  /// Creates the coordinator of a key that has none. Throws std::bad_alloc.
   [[nodiscard]] static Coordinator& new_coordinator(Shard& shard, const KeyPlace& place)
       LATCHKEY_REQUIRES(shard.mutex) {
     Coordinator& made = shard.table.insert(place.key, place.hash);
@@ -92,7 +92,7 @@ class ShardDriver final : public ImmediateBackend {
   }
 
   // --- a backend in the same process ---
-  /// False once an acquire was not answered at once, for then none is.
+  /// False once the backend has not answered an acquire at once, for then it answers none so.
   [[nodiscard]] bool answers_at_once() const noexcept {
     return answers_at_once_.load(std::memory_order_relaxed);
   }
@@ -134,7 +134,7 @@ class ShardDriver final : public ImmediateBackend {
 
   void completed(Request& request, Outcome& outcome) noexcept;
   void notified(const Notification& notification) noexcept;
-  /// By the timer thread: brings ticks to the coordinators of `group` that are due.
+  /// Brings ticks to the coordinators of `group` that are due. Called by the timer thread.
   void tick_due(std::size_t group, Clock::time_point now);
   template <class Visit>
   void for_each_coordinator(Visit&& visit);
@@ -142,7 +142,8 @@ class ShardDriver final : public ImmediateBackend {
   // --- the backend ---
   /// Lends the calling thread to the backend. Without memory for that, the thread sleeps a moment.
   void drive(Parker& parker, Clock::time_point until) noexcept;
-  /// Without memory for the answer, the request ends as unknown.
+  /// Answers `request` if the backend does so at once. Without memory for the answer, it is
+  /// unknown.
   [[nodiscard]] bool answer(Request& request, Outcome& outcome) noexcept override {
     try {
       if (to_.backend.answer(request, outcome, to_.sink)) return true;
@@ -156,8 +157,8 @@ class ShardDriver final : public ImmediateBackend {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
   }
-  /// From now on the timer thread drives the backend after each submit: it serves calls that no
-  /// thread waits for, and the backend has no LoopDriver.
+  /// Has the timer thread drive the backend after each submit, from now on: for calls that no
+  /// thread waits for, at a backend without a LoopDriver.
   void lend_timer_thread() noexcept {
     if (!lends_timer_.exchange(true)) to_.due_times.wake();
   }
@@ -166,7 +167,7 @@ class ShardDriver final : public ImmediateBackend {
   // --- the end ---
   /// From now on every acquire ends as closed.
   void refuse_calls() noexcept;
-  /// Does some coordinator say yes?
+  /// Whether `question` is true of some coordinator.
   [[nodiscard]] bool any(bool (Coordinator::*question)() const) noexcept;
 
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER;
@@ -176,7 +177,8 @@ class ShardDriver final : public ImmediateBackend {
  private:
   static constexpr std::size_t group_size = shard_count / DueTimes::groups;
 
-  /// After an event of `home`, or one that was decided at once.
+  /// Erases `home`, which has handled an event or was asked at once, if it is idle, and otherwise
+  /// schedules it.
   void erase_if_idle(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
     if (home.idle()) {
       shard.timers.remove(home);

@@ -24,9 +24,10 @@ class SpaceAttachment {
   SpaceAttachment& operator=(const SpaceAttachment&) = delete;
   virtual ~SpaceAttachment() = default;
 
-  /// Whether it belongs to `subject`, and may still be used. Null: it is not used any more.
+  /// Whether it belongs to `subject` and may still be used. With null: whether it is no longer
+  /// used.
   [[nodiscard]] virtual bool is_for(const void* subject) const noexcept = 0;
-  /// The calling thread runs coroutines, which wait as well if it blocks.
+  /// Whether the calling thread runs coroutines, which wait as well if it blocks.
   [[nodiscard]] virtual bool runs_on_this_thread() const noexcept { return false; }
   /// The last Locks and the last Lock are gone. It must not use the space after this.
   virtual void space_ends() noexcept = 0;
@@ -46,7 +47,7 @@ class SpaceRef {
 
   [[nodiscard]] LockSpace& space() const noexcept { return *space_; }
 
-  /// Something has been attached.
+  /// Whether something has been attached.
   [[nodiscard]] bool has_attachments() const noexcept {
     return attached_.load(std::memory_order_relaxed);
   }
@@ -66,7 +67,8 @@ class SpaceRef {
     return made;
   }
 
-  /// The calling thread runs an event loop that asynchronous operations of the space have used.
+  /// Whether the calling thread runs an event loop that asynchronous operations of the space have
+  /// used.
   [[nodiscard]] bool runs_loop_on_this_thread() {
     const ScopedLock lock(mutex_);
     return std::ranges::any_of(attachments_,

@@ -129,7 +129,7 @@ void StartedCall::release_without_waiting(RemoteHold& hold, HoldTerms terms,
   guard_.hold_released(space_, shard);
 }
 
-// Until when the key stays locked after the release.
+// Returns the time until which the key stays locked after the release.
 Clock::time_point StartedCall::begin_release(HoldTerms terms,
                                              std::chrono::milliseconds linger) noexcept {
   call_.type = terms.type;

@@ -40,11 +40,12 @@ class StartedCall {
   void want_holder_name() noexcept { call_.wants_holder_name = true; }
   /// The caller reports a timeout, see Call::leaves_report.
   void report_timeout_later() noexcept { call_.reports_timeout = true; }
-  /// The wait begins when the call is known not to be granted at once.
+  /// Sets the wait, which begins when the call is known not to be granted at once.
   void limit(Wait wait) noexcept;
-  /// Part of a longer wait; `grace` is Call::grace.
+  /// Limits one part of a longer wait to `until`, by the clock of the space; never: forever.
+  /// `grace` is Call::grace.
   void limit(Clock::time_point until, std::chrono::milliseconds grace) noexcept;
-  /// One attempt, made by one request together with others. Part of a longer wait, too.
+  /// Limits the call to one attempt, by a request for several keys, within a longer wait.
   void limit_to_batch(std::chrono::milliseconds grace) noexcept;
   bool start_acquire(const KeyPlace& place);
   /// Starts the acquire for a caller that holds the mutexes of several keys, and has a parker
@@ -53,7 +54,7 @@ class StartedCall {
       LATCHKEY_REQUIRES(shard.mutex);
 
   // --- the other calls ---
-  /// Without an answer at `until` it ends as unavailable.
+  /// Without an answer at `until`, or within Options::command_timeout, it ends as unavailable.
   bool start_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
                     Clock::time_point until = Clock::never());
   /// The key stays locked for `linger` longer. A thread that waits for it has a parker.
@@ -82,8 +83,8 @@ class StartedCall {
   explicit StartedCall(LockSpace& space) noexcept : space_(space) {}
   ~StartedCall() = default;
 
-  /// How the thread of a pending call sleeps until the next event of its call. For a call that no
-  /// thread waits for: when the timer thread brings that event.
+  /// Decides how the thread of a pending call sleeps until the next event of its call or, if no
+  /// thread waits for it, when the timer thread brings that event.
   void plan_wait(Shard& shard) LATCHKEY_REQUIRES(shard.mutex);
   /// The space may be deleted once the call ends; see ReleaseGuard::drop_later.
   void drop_space_later() noexcept { guard_.drop_later(); }
@@ -108,8 +109,8 @@ class StartedCall {
   ReleaseGuard guard_;
 };
 
-/// Makes the calling thread's parker. Before a call is started that may have to wait: what a wait
-/// needs must not be missing then. Throws std::bad_alloc.
+/// Makes the calling thread's parker, before a call is started that may have to wait: later there
+/// may be no memory for it. Throws std::bad_alloc.
 inline void require_parker() {
   if (Parker::mine_if_any() == nullptr) [[unlikely]] {
     static_cast<void>(Parker::mine());

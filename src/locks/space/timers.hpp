@@ -12,13 +12,13 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Two places for a coordinator that is due some time, so that a lock which is taken and released
-/// long before anything is due costs no sorting: a list of the fresh ones in no order, and a binary
-/// heap by `due_at` into which the timer sorts them when it comes by. In the heap a coordinator
-/// knows its place by `due_index` (from 1; 0: not there), in the list by `due_place`.
+/// The coordinators that are due some time, in two places: a list of the fresh ones in no order,
+/// and a binary heap by `due_at` into which the timer thread sorts them when it comes by. So a lock
+/// that is taken and released long before anything is due costs no sorting. In the heap a
+/// coordinator knows its place by `due_index` (from 1; 0: not there), in the list by `due_place`.
 class Timers {
  public:
-  /// The earliest of those that are sorted.
+  /// The earliest due time in the heap; Clock::never(): the heap is empty.
   [[nodiscard]] Clock::time_point next() const noexcept {
     return heap_.empty() ? Clock::never() : heap_.front()->due_at;
   }
@@ -26,7 +26,7 @@ class Timers {
     return heap_.empty() ? nullptr : heap_.front();
   }
 
-  /// `due` may be Clock::never(): out of both.
+  /// Sets the due time of `record`. Clock::never() takes it out of the list and the heap.
   void update(Coordinator& record, Clock::time_point due) noexcept {
     if (due == Clock::never()) return remove(record);
     const bool earlier = due < record.due_at;
@@ -50,7 +50,7 @@ class Timers {
     }
   }
 
-  /// All into the heap.
+  /// Moves all from the list into the heap. Throws std::bad_alloc.
   void sort() {
     while (fresh_ != nullptr) {
       heap_.push_back(fresh_);  // may throw: what is not sorted yet stays in the list

@@ -146,8 +146,8 @@ void AcquireLogic::make_claim(Call& call) {
   RemoteHold& claim = KeyLogic::make_claim(call);
   state_.waiters.started(call);
   claim.call = &call;
-  // When two threads alternate, the queue is empty between them; a call that had to wait counts as
-  // contended. Beside clients of other libraries the hold is handed over once.
+  // Beside clients of other libraries the hold is handed over only once. When two threads then
+  // alternate, the queue is empty between them: a call that had to wait counts as contended.
   const bool in_turn = call.waits && now() < state_.yielding.foreign_until;
   const bool others_wait = state_.waiters.front() == &call && (call.next != nullptr || in_turn);
   const bool reserves = call.type == LockType::FENCED && !call.bundled && others_wait;
@@ -167,7 +167,8 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   std::chrono::milliseconds stays = claim.lease;
   if (claim.type == LockType::FAIR) {
     std::chrono::milliseconds place = request.queue_wait;
-    if (settings().pushes) place += fair_grant_lease;  // by a release, at the end of the place
+    // A release may grant it at the end of the place.
+    if (settings().pushes) place += fair_grant_lease;
     stays = std::max(stays, place);
   }
   if (request.queues) {
@@ -180,7 +181,8 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   if (call.last_reply != Call::LastReply::unknown) call.silent_since = request.sent;
 }
 
-// A lock is granted by a release, and its holder has to learn of that before the lease ends.
+// A release may grant the lock to a place in line, and the new holder has to learn of that before
+// the lease ends: a short lease takes no place.
 bool AcquireLogic::queues(const RemoteHold& claim) {
   if (claim.call->bundled || claim.call->makes_one_attempt()) return false;
   if (claim.type == LockType::PERMIT) return true;
@@ -246,14 +248,14 @@ void AcquireLogic::on_late_reply(RemoteHold& claim, const Outcome& outcome) {
   ReleaseLogic(*this).erase_if_done(claim);
 }
 
-// The grant is not older than the last attempt that was answered with the claim's place. The lease
-// that the call asked for begins with a renewal, which a short hold does not need.
+// The deadline counts from the last attempt that was answered with the claim's place: the grant is
+// not older. A renewal soon brings the lease that the call asked for, unless the hold ends before.
 void AcquireLogic::on_granted(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
   const Clock::time_point deadline = end_of_lease(claim.place_sent, lease);
   const bool little_left = fair && !enough_remains(deadline, lease);
-  // The attempt finds the hold, and a backend that offers no grants confirms it.
+  // One more attempt finds the hold, or has a backend that offers no grants confirm it.
   if (little_left || !settings().grants) return WaitLogic(*this).retry_now(claim);
   claim.place = 0;
   claim.in_force = lease;

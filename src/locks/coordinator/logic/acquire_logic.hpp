@@ -29,12 +29,13 @@ class AcquireLogic : public KeyEvent {
   // --- for the other decisions ---
   /// The call waits in the queue of its type.
   void enqueue(Call& call);
-  /// Starts attempts for the front of the queue, and with a READ for the READs next to it.
+  /// Starts attempts for the front of the queue and, if that is a READ, for the READs behind it.
   void dispatch_waiters() {
     while (state_.waiters.next_to_start() != nullptr && dispatch_front()) {
     }
   }
-  /// One more attempt under the id of `claim`.
+  /// Sends one more attempt under the id of `claim`. That of a bundled call is only prepared: its
+  /// batch sends it.
   void send_acquire(RemoteHold& claim);
   /// Two threads share an Owner: after the grant to one, the waiting calls of the others re-enter.
   void join_same_owner(RemoteHold& hold);
@@ -43,9 +44,10 @@ class AcquireLogic : public KeyEvent {
   /// How long a place in a FAIR queue lives without a request. A waiter sends one at least every
   /// 5 s, so a place outlives three lost requests. (Redisson's default is 5 minutes.)
   static constexpr std::chrono::seconds queue_wait{15};
-  /// How long the request of `call` counts as waiting without another one.
+  /// The Request::queue_wait of an attempt of `call`.
   [[nodiscard]] std::chrono::milliseconds queue_wait_of(const Call& call);
-  /// If it is busy, it waits in the backend's queue of processes.
+  /// Whether an attempt that finds the key busy takes a place in the backend's queue
+  /// (Request::queues).
   [[nodiscard]] bool queues(const RemoteHold& claim);
   /// How many fencing tokens a FENCED claim reserves if other calls of this process wait. A claim
   /// never changes its number: a repeated attempt is answered with the token of the first.
@@ -53,20 +55,21 @@ class AcquireLogic : public KeyEvent {
   /// A claim with a shorter lease does not wait in the process queue: a grant counts from its last
   /// attempt, and would leave too little of it.
   static constexpr std::chrono::seconds least_queued_lease{1};
-  /// A place in the process queue lasts for at most 3 s after the last attempt, and then a grant.
+  /// How long an attempt may leave something in the process queue: a place for 3 s, then a grant.
   static constexpr std::chrono::seconds process_queue_stay = std::chrono::seconds(3) + grant_lease;
-  /// One in the queue for permits, after which nothing is granted.
+  /// How long it may leave a place in the queue for permits, which no grant follows.
   static constexpr std::chrono::seconds permit_place{3};
 
-  /// False: nothing was done, and the call waits in the queue as usual.
+  /// Makes one attempt at a backend in this process. False: nothing was done, and the call waits in
+  /// the queue as usual.
   [[nodiscard]] bool start_at_once(Call& call);
   void reenter(Call& call, RemoteHold& hold);
-  /// True: the call that was to be started has ended, and the next one is to be looked at.
+  /// True: the call that was to be started has ended, and the next one may be started.
   bool dispatch_front();
   void start_attempt(Call& call);
   /// A new claim of `call`. Throws std::bad_alloc before anything is changed.
   void make_claim(Call& call);
-  /// The request of one more attempt under the id of `claim`, to be sent now.
+  /// Fills in the request of one more attempt under the id of `claim`, which is sent now.
   void prepare_acquire(RemoteHold& claim);
   void on_late_reply(RemoteHold& claim, const Outcome& outcome);
   void establish(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline);

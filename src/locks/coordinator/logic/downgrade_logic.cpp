@@ -29,7 +29,7 @@ void DowngradeLogic::send(RemoteHold& hold) {
   LeaseLogic(*this).send_check(hold, Verb::downgrade, hold.period(settings().watchdog));
 }
 
-// Another thread of the owner re-entered before the downgrade was sent: the WRITE goes on.
+// Another thread of the owner re-entered before the downgrade was sent: the hold stays a WRITE.
 void DowngradeLogic::cancel_if_reentered(RemoteHold& hold) {
   if (!hold.awaits_downgrade() || hold.exclusive_holds() == 0) return;
   hold.downgrade = Downgrade::none;

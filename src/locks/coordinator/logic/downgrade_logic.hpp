@@ -6,7 +6,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// A WRITE whose local holds have ended while READs inside it go on: the backend makes a READ of
+/// A WRITE whose local holds have ended while READs inside it are left: the backend makes a READ of
 /// the same id of it. One event of one key.
 class DowngradeLogic : public KeyEvent {
  public:

@@ -31,7 +31,7 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   }
   hold.origin = next->origin;
   if (!settings().announcement.empty()) announce(hold);
-  RemoteHold* const claim = next->hold;  // PERMIT: it has asked before
+  RemoteHold* const claim = next->hold;  // PERMIT: its own, by which it has asked before
   next->hold = &hold;
   count(*next, hold);
   hold.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
@@ -56,7 +56,7 @@ bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);
 }
 
-// The cohort begins with the grant of its first hold, which ends here.
+// The first hand-off sets the end of the cohort, which began with the grant.
 bool HandOffLogic::cohort_has_ended(RemoteHold& hold) {
   if (hold.hand_offs == 0) hold.cohort_ends = end_of_cohort(hold);
   const bool foreign = now() < state_.yielding.foreign_until;

@@ -1,4 +1,4 @@
-// The decisions about a key that one call of this process uses.
+// The decisions about a key that only one call of this process uses, at a backend in the process.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,14 +13,15 @@
 namespace latchkey::inline v1::detail {
 
 /// The two steps of an acquire that is answered at once: the claim of an idle key, and its grant.
-/// Several keys that one request acquires have them apart.
+/// For several keys ImmediateBatch takes them apart: one request for all stands between them.
 class ImmediateClaim : public KeyLogic {
  public:
   ImmediateClaim(Coordinator& home, Clock::time_point now) noexcept : KeyLogic(home), now_(now) {}
 
   /// Throws std::bad_alloc and then changes nothing.
   [[nodiscard]] RemoteHold& claim(const AcquireTerms& terms);
-  /// A lease of at least 10 ms that begins now has not ended now.
+  /// Grants without a look at the deadline: a lease of at least 10 ms that begins now has not
+  /// ended.
   void grant(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token) noexcept;
 
  protected:
@@ -39,8 +40,8 @@ class ImmediateLogic : public ImmediateClaim {
   /// One attempt that does not wait at the backend, for an idle key. Returns the claim, which is
   /// held if it was granted; if not, `outcome` says why. Null: there is no memory for a claim.
   [[nodiscard]] RemoteHold* acquire(const AcquireTerms& terms, Outcome& outcome) noexcept;
-  /// For a hold without a local hold, or that loses its last. True: it was answered, and if the
-  /// backend has released it, it has to be erased. False: nothing is done.
+  /// Releases a hold whose last local hold has ended or is about to. True: `outcome` is the answer;
+  /// if it is granted, the caller erases the hold. False: nothing is done.
   [[nodiscard]] bool release(RemoteHold& hold, Outcome& outcome) noexcept;
 
  private:

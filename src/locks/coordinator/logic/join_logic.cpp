@@ -66,7 +66,8 @@ RemoteHold* JoinLogic::other_hold_of(Owner owner) {
   return hold;
 }
 
-// Its type at the backend is certain, and enough of the lease remains for a renewal.
+// Whether the type of `hold` at the backend is certain, its cohort lasts, and enough of the lease
+// remains for a renewal.
 bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
   if (call.bundled || call.hold != nullptr || shard().closed) return false;
   if (now() >= hold.cohort_ends || hold.is_lost(now())) return false;
@@ -98,7 +99,8 @@ RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
   return joiner;
 }
 
-// A renewal that fails becomes an acquire, which may join.
+// A renewal that fails becomes an acquire, which may join: what is the last hold is decided after
+// that.
 RemoteHold* JoinLogic::leave(RemoteHold& hold, Clock::time_point retain_until, Call*& call) {
   RemoteHold& shared = hold.at_backend();
   LeaseLogic leases(*this);
@@ -117,6 +119,7 @@ RemoteHold* JoinLogic::leave(RemoteHold& hold, Clock::time_point retain_until, C
     if (call != nullptr) answer(*std::exchange(call, nullptr), Answer::granted);
   }
   if (!is_joiner) {
+    // The holds that have joined it are left: it stays, and no owner re-enters it.
     state_.holds.change_owner(shared, Owner::nobody());
     return nullptr;
   }

@@ -29,8 +29,9 @@ class JoinLogic : public KeyEvent {
   /// is null, waits for the outcome, and is set to null once it is answered. Returns the hold that
   /// is to be given back, or null: others are left.
   [[nodiscard]] RemoteHold* leave(RemoteHold& hold, Clock::time_point retain_until, Call*& call);
-  /// The lease of `hold` was renewed, or it was lost: so were those that have joined it.
+  /// The lease of `hold` was renewed: so is that of the holds that have joined it.
   void on_renewed(RemoteHold& hold);
+  /// `hold` was lost: so are the holds that have joined it.
   void on_lost(RemoteHold& hold, std::string_view reason);
 
  private:

@@ -195,7 +195,7 @@ void KeyEvent::describe_hold(Event& event, const RemoteHold& hold) {
   event.left = std::max(hold.deadline_point() - now(), Clock::duration{});
 }
 
-// A thread that is woken at once looks at the answer when it has the mutex.
+// A thread that is woken at once waits for the mutex before it reads the answer.
 void KeyEvent::wake_now(Call& call) noexcept {
   call.waking = false;
   if (call.parker != nullptr) call.parker->unpark();

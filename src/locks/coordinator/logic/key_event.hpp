@@ -36,11 +36,12 @@ class KeyEvent : public KeyLogic {
     if (answer != Answer::granted || reports(Event::Kind::granted)) explain(call);
   }
   void answer_lost(Call& call, const RemoteHold& hold);
-  /// The outcome of a request that gives something back.
+  /// Answers a release, or the unlock of a WRITE that becomes a READ, by the outcome of its
+  /// request.
   void answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome);
   /// The owner holds as `held_as`. The error names the method that holds.
   void answer_deadlock(Call& call, LockType held_as, const RemoteHold& hold);
-  /// A timeout names the holder.
+  /// Fills in the holder, whom the error and the event of a timeout name.
   void name_holder(Call& call) noexcept;
 
   // --- events for the listener ---
@@ -51,9 +52,9 @@ class KeyEvent : public KeyLogic {
   }
   void report(Event::Kind kind, const RemoteHold& hold, std::string_view text = {}) noexcept;
   void report(Event::Kind kind, const Call& call) noexcept;
-  /// Once for each key of an acquire, whatever calls it makes.
+  /// Reports the attempt; for one of several keys only once, whatever calls the acquire makes.
   void report_attempt(Call& call) noexcept;
-  /// The outcome of the acquire of several keys that `call` stands for, about this key.
+  /// Reports how an acquire of several keys, for which `call` stands, ended about this key.
   void report_member(Call& call) noexcept;
 
  protected:
@@ -63,16 +64,17 @@ class KeyEvent : public KeyLogic {
     return state_.holds.blocker_of(type, settings().in_order, context_);
   }
 
-  /// One holder at a time, and no queue at the backend: the processes race for it.
+  /// Whether processes race for a lock of `type`: it has one holder at a time and is not FAIR.
   [[nodiscard]] static bool is_raced_for(LockType type) noexcept {
     return type != LockType::FAIR && !is_shared(type);
   }
-  /// A call that asked for `wanted` may share or take over the hold, and nothing has to be sent.
+  /// Whether two thirds of `wanted` remain: a call that asked for it shares or takes over the hold
+  /// without a renewal.
   [[nodiscard]] bool two_thirds_remain(const RemoteHold& hold, std::chrono::milliseconds wanted) {
     return (hold.deadline_point() - now()) * 3 >= Clock::duration(wanted) * 2;
   }
-  /// A call that asked for `wanted` may begin with a hold until `deadline`: enough is left for a
-  /// renewal to be answered.
+  /// Whether enough is left until `deadline` for a renewal to be answered: a call that asked for
+  /// `wanted` may then begin with the hold.
   [[nodiscard]] bool enough_remains(Clock::time_point deadline, std::chrono::milliseconds wanted) {
     return deadline - now() >= std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
   }
@@ -80,8 +82,8 @@ class KeyEvent : public KeyLogic {
   [[nodiscard]] Clock::time_point end_of_cohort(const RemoteHold& hold) const noexcept {
     return later(hold.granted_at, std::min<Clock::duration>(settings().cohort, hold.lease / 10));
   }
-  /// A copy of an unanswered acquire may run after the release, because the backend does not keep
-  /// the order.
+  /// Whether a copy of an unanswered acquire may run after the release, because the backend does
+  /// not keep the order.
   [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept {
     return hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
   }
@@ -93,9 +95,10 @@ class KeyEvent : public KeyLogic {
   }
 
   // --- requests ---
-  /// False: there is no memory for one more. It is sent at a later tick.
+  /// Makes room for one more request. False: there is no memory, and the caller sends it at a later
+  /// tick.
   [[nodiscard]] bool can_submit() noexcept { return context_.out.submits.make_room(); }
-  /// Only if can_submit.
+  /// Only after can_submit has returned true.
   void submit(Request& request) { context_.out.submits.push_back(&request); }
   /// Fills in what all requests about a hold have in common.
   void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold) {
@@ -112,7 +115,7 @@ class KeyEvent : public KeyLogic {
       wake_now(call);
     }
   }
-  /// The thread of a waiting call is woken if its alarm is earlier than it knows. The call whose
+  /// Wakes the thread of a waiting call if its alarm is earlier than it knows. The call whose
   /// thread brings this event asks for its alarm itself.
   void set_alarm(Call& call) {
     if (&call != context_.caller) set_alarm_of_sleeper(call);

@@ -14,8 +14,8 @@
 
 namespace latchkey::inline v1::detail {
 
-// Others may read of the holder: "Bank::deposit (bank.cpp:12) on web-3, process 7 (bank), since
-// 2026-11-27T12:15:00Z". Without memory for that text they read its id only.
+// The text is such as "Bank::deposit (bank.cpp:12) on web-3, process 7 (bank), since
+// 2026-11-27T12:15:00Z". Without memory for it others read only the id of the hold.
 void KeyLogic::announce(RemoteHold& claim) const {
   try {
     std::string text;

@@ -71,11 +71,11 @@ class KeyLogic {
     state_.holds.add_claim(claim);
     return claim;
   }
-  /// Sets the text that others may read of the holder.
+  /// Sets the text by which others read who the holder is.
   void announce(RemoteHold& claim) const;
 
-  /// The claim is granted until `deadline`, and has one local hold. `token` is the last of those
-  /// that were reserved; this hold gets the first.
+  /// Makes a hold of the claim, until `deadline` and with one local hold. `token` is the last of
+  /// those that were reserved; this hold gets the first.
   void grant(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
              Clock::time_point deadline, Clock::time_point now) {
     claim.note_attempt(RemoteHold::Attempts::ran);
@@ -88,7 +88,7 @@ class KeyLogic {
     claim.check_at = next_check(claim, claim.acquire_request.sent);
     state_.holds.due_by(std::min(deadline, claim.check_at));
   }
-  /// One more local hold.
+  /// Adds one local hold. The first with the lease `watchdog` brings the next check forward.
   void count(const AcquireTerms& terms, RemoteHold& hold) {
     auto& local_holds = terms.by_lock ? hold.locks : hold.holds;
     ++local_holds[is_shared(terms.type) ? 1 : 0];

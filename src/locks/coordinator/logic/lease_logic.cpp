@@ -36,10 +36,10 @@ void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
   wake(call);  // from here on its thread drives
 }
 
-// One check at a time: a renewal that is wanted while one is in flight is sent after its reply. It
-// takes the place of the watchdog's next renewal, so it requests no less. A hold that is being
-// downgraded is renewed when it is surely a READ: until then the backend may have no hold of the
-// type that a renewal names.
+// A hold has at most one check in flight: a renewal that is wanted meanwhile is sent after its
+// reply. It takes the place of the watchdog's next renewal, so it requests no less. A hold that is
+// being downgraded is renewed when it is surely a READ: until then the backend may have no hold of
+// the type that a renewal names.
 void LeaseLogic::renew(RemoteHold& hold, milliseconds lease) {
   if (hold.watchdogs > 0) lease = std::max(lease, settings().watchdog);
   if (!hold.check_request.in_flight && !hold.awaits_downgrade()) {
@@ -113,7 +113,7 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   if (granted && (hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
 }
 
-// False: a thread has seen the deadline pass since the time of this event was read.
+// Moves the deadline. False: a thread has seen it pass since the time of this event was read.
 bool LeaseLogic::on_renewed(RemoteHold& hold) {
   if (hold.check_request.verb == Verb::renew) {
     if (!hold.move_deadline(hold.check_request.sent, hold.check_request.lease)) return false;
@@ -124,8 +124,8 @@ bool LeaseLogic::on_renewed(RemoteHold& hold) {
   return true;
 }
 
-// A renewal to the lease that a call asked for, of which nobody waits for the reply, is not
-// forgotten: otherwise the hold would end with the shorter lease that it was granted for.
+// A failed renewal that no call waits for stays wanted: otherwise the hold would end with the
+// shorter lease that it was granted for.
 void LeaseLogic::retry_check(RemoteHold& hold) {
   constexpr Clock::duration least = milliseconds(10);
   constexpr Clock::duration most = std::chrono::seconds(1);

@@ -39,13 +39,16 @@ class LeaseLogic : public KeyEvent {
   void renew_soon_for(const Call& call, RemoteHold& hold);
   /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
   void fail_renewals(RemoteHold& hold);
-  /// Its holder learns that the hold is lost. False: it knows already.
+  /// Marks the hold as lost, and reports that. False: it was marked already.
   bool mark_lost(RemoteHold& hold, std::string_view reason);
+  /// Marks the hold as lost with those that have joined it, and ends what waits for it.
   void declare_lost(RemoteHold& hold, std::string_view reason);
   void send_check(RemoteHold& hold, Verb verb, std::chrono::milliseconds lease);
-  /// The check that is due or wanted.
+  /// Sends the check that is due: a downgrade, a renewal that is wanted or kept up, or else a
+  /// verify.
   void check(RemoteHold& hold);
-  /// The reply to the check of `hold`, for the calls that wait for a renewal.
+  /// Answers the calls that wait for a renewal of `hold` by `outcome`, the reply to its check, or
+  /// keeps them waiting for the next one.
   void answer_renewals(RemoteHold& hold, const Outcome& outcome);
 
  private:

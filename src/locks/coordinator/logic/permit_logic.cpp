@@ -23,7 +23,7 @@ bool PermitLogic::none_left(const Call& call) {
   return state_.subscription.stage == Subscription::Stage::on && now() < state_.no_permits_until;
 }
 
-// It counts as busy: others have all permits.
+// The claim counts as busy: others have all permits.
 void PermitLogic::postpone(RemoteHold& claim) {
   Call& call = *claim.call;
   call.last_reply = Call::LastReply::busy;
@@ -59,7 +59,8 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   Call* const heir = state_.waiters.front();
   const bool passes = heir != nullptr && !shard().closed && suits(claim, *heir);
   if (!passes) return ReleaseLogic(*this).abandon(claim);
-  // The busy reply to a single attempt is not waited for.
+  // Without an attempt in flight and without a poll, nothing would advance the claim: the heir
+  // asks.
   const bool waits = claim.acquire_request.in_flight || claim.poll_at != Clock::never();
   const bool asks_anew = !waits || heir->permits.taken != claim.permits();
   Call& asked_for = *std::exchange(claim.call, heir);
@@ -74,7 +75,7 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   heir->last_reply = asked_for.last_reply;
   heir->silent_since = std::max(asked_for.silent_since, heir->asked);
   heir->reason = asked_for.reason.view();
-  // A single attempt takes no place in the backend's queue.
+  // An attempt in flight that takes no place in the backend's queue is followed by one that does.
   claim.retry_requested |= claim.acquire_request.in_flight && !claim.acquire_request.queues;
   state_.waiters.started(*heir);
   wake(*heir);  // from here on its thread drives

@@ -19,7 +19,7 @@ class PermitLogic : public KeyEvent {
   using KeyEvent::KeyEvent;
   explicit PermitLogic(const KeyEvent& event) noexcept : KeyEvent(event) {}
 
-  /// `claim` is granted: whether permits are left.
+  /// Notes whether permits are left, by `grant`, the reply that grants `claim`.
   void note_left(const RemoteHold& claim, const Outcome& grant);
   /// The first attempt of `call` would be in vain: the last permit was granted, and a release will
   /// be notified.
@@ -31,7 +31,8 @@ class PermitLogic : public KeyEvent {
   [[nodiscard]] bool may_take_over(const RemoteHold& hold, const Call& next);
   /// The call of `claim` took over permits: the next call waits with the claim, or it is abandoned.
   void pass_on(RemoteHold& claim);
-  /// The call of `claim`, a claim of any type, does not wait any more: the same for permits.
+  /// The call of `claim`, a claim of any type, waits no longer: one of permits is passed on, any
+  /// other is abandoned.
   void give_up(RemoteHold& claim);
 
  private:

@@ -67,7 +67,8 @@ void ReleaseLogic::drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcep
 void ReleaseLogic::end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
   const bool lost = hold.is_lost(now());
   const bool lingers = retain_until > now();
-  state_.holds.end_joining(hold);  // a renewal that fails becomes an acquire
+  // A renewal that fails becomes an acquire, which must not join it.
+  state_.holds.end_joining(hold);
   if (lost) {
     LeaseLogic(*this).declare_lost(hold, "its lease ended");
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
@@ -177,8 +178,8 @@ void ReleaseLogic::send_release(RemoteHold& hold) {
   prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold);
   if (unsure) hold.release_request.type = LockType::WRITE;
   hold.release_request.in_flight = true;
-  // If no call waits for the outcome, no caller's thread drives the backend for it: the timer
-  // thread does, as long as something is due.
+  // If no call waits for the outcome, the timer thread drives the backend for it, as long as
+  // something is due.
   hold.repeat_at = hold.release_waiter != nullptr ? Clock::never() : later(now(), repeat_pause);
   state_.holds.due_by(hold.repeat_at);
   submit(hold.release_request);

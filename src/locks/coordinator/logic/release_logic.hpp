@@ -30,9 +30,9 @@ class ReleaseLogic : public KeyEvent {
   void close(RemoteHold& hold);
 
   // --- for the other decisions ---
-  /// The local holds have ended; `call` waits for the outcome, or null.
+  /// Releases `hold`, whose local holds have ended. `call` waits for the outcome; null: nobody.
   void end(RemoteHold& hold, Call* call);
-  /// A call gave its claim up: what came or will come of it is released.
+  /// Releases what came or will come of `claim`, which its call gave up.
   void abandon(RemoteHold& claim);
   void send_release(RemoteHold& hold);
   /// Tells the backend when a retained hold ends.
@@ -45,7 +45,7 @@ class ReleaseLogic : public KeyEvent {
   void drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call);
   void end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call);
   static void drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept;
-  /// False: nothing was done, and it is released as usual.
+  /// Releases at a backend in this process. False: nothing was done, and it is released as usual.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Call& call);
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);

@@ -78,7 +78,7 @@ void SubscriptionLogic::on_subscription_reply(const OwnedRequest& request, const
     state_.grants_refused_until = later(now(), std::chrono::seconds(5));
     WaitLogic(*this).retry_what_was_busy();
   }
-  // A release between "busy" and here was not delivered: attempt again, then sleep.
+  // No release between the busy reply and this one was notified: the claims attempt once more.
   if (subscribed || !subscribing) WaitLogic(*this).retry_what_was_busy();
   unsubscribe_if_unused();
 }
@@ -106,7 +106,8 @@ void SubscriptionLogic::tick() {
   if (on && !state_.waiters.front_has_started()) unsubscribe(state_.grants);
 }
 
-// Not a grant that came before the last reply, by which the claim had its place still, or again.
+// False for a grant that is older than the last reply: by that reply the claim was still, or again,
+// in line.
 bool SubscriptionLogic::is_awaited(const RemoteHold& claim, const Notification& grant) noexcept {
   if (claim.place == 0) return false;
   return claim.type == LockType::FAIR ? grant.place >= claim.place : grant.place == claim.place;
@@ -117,7 +118,8 @@ void SubscriptionLogic::on_granted(const Notification& notification) {
   state_.holds.for_each([&](RemoteHold& hold) {
     if (hold.id != notification.id || hold.call == nullptr) return;
     if (hold.stage != RemoteHold::Stage::claim) return;
-    // The reply may be older than the grant, and the first to tell of the place.
+    // The reply may be older than the grant, and the first to name the place: an attempt follows
+    // it.
     if (hold.acquire_request.in_flight) return WaitLogic(*this).retry_now(hold);
     if (!is_awaited(hold, notification)) return;
     AcquireLogic(*this).on_granted(hold, notification.token);

@@ -17,13 +17,13 @@ class SubscriptionLogic : public KeyEvent {
 
   // --- events ---
   void on_notification(const Notification& notification);
-  /// The reply to a subscribe or an unsubscribe; `claim` is null if it was about the key.
+  /// The reply to a subscribe or an unsubscribe; `request.hold` is null if it was about the key.
   void on_subscription_reply(const OwnedRequest& request, const Outcome& outcome);
 
   // --- for the other decisions ---
-  /// `claim`: whose channel it is; null: the key's.
+  /// Subscribes to the channel of `claim`, which is FAIR; null: to that of the key.
   void subscribe(Subscription& subscription, RemoteHold* claim);
-  /// To what the backend grants this process.
+  /// Subscribes to the notifications of locks that the backend grants this process.
   void subscribe_to_grants();
   void unsubscribe(Subscription& subscription);
   /// Leaves the key's channels if no call talks to the backend: that of grants a while later, as

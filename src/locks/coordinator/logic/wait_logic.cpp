@@ -19,7 +19,8 @@ namespace latchkey::inline v1::detail {
 using std::chrono::milliseconds;
 using LastReply = Call::LastReply;
 
-// Busy: subscribe, attempt again, then sleep until a notification, at most until the poll.
+// A busy claim subscribes, attempts once more, then waits for a notification, at most until the
+// poll.
 void WaitLogic::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
@@ -58,19 +59,21 @@ void WaitLogic::note_front(RemoteHold& claim, const Outcome& outcome) {
   }
 }
 
-// A hot key is handed over before, and costs no subscription for each turn.
+// The turns of a hot key are shorter than 20 ms, and cost no subscription each.
 Clock::time_point WaitLogic::listens_from(const RemoteHold& claim) noexcept {
   return later(claim.near_front_since, milliseconds(20));
 }
 
-// A claim in the process queue is told what concerns it, except that a client of another library
-// has released or deleted the lock: the first claims listen for that, and all behind such a client.
+// The backend notifies a claim in the process queue of all that concerns it, except that a client
+// of another library has released or deleted the lock: for that the claims near the front listen,
+// and all that wait for such a client.
 void WaitLogic::listen(RemoteHold& claim, const Outcome& outcome) {
   if (!settings().pushes) return;
   using Stage = Subscription::Stage;
   SubscriptionLogic subscriptions(*this);
   const bool fair = claim.type == LockType::FAIR;
-  const bool is_granted = claim.place != 0 && is_raced_for(claim.type);  // by the release
+  // Whether a release grants the lock to its place.
+  const bool is_granted = claim.place != 0 && is_raced_for(claim.type);
   const bool in_line = is_granted && now() >= state_.grants_refused_until;
   if (in_line) {
     state_.grants_unused_until = Clock::never();
@@ -82,7 +85,7 @@ void WaitLogic::listen(RemoteHold& claim, const Outcome& outcome) {
     channel.request.in_line = in_line;
     subscriptions.subscribe(channel, fair ? &claim : nullptr);
   } else if (channel.stage == Stage::on && channel.request.in_line != in_line) {
-    subscriptions.unsubscribe(channel);  // and then subscribes as what it is now
+    subscriptions.unsubscribe(channel);  // the retry after its reply subscribes anew
   }
 }
 
@@ -95,7 +98,7 @@ void WaitLogic::wait_for_answer(RemoteHold& claim) {
   set_alarm(call);
 }
 
-// Once per call, whether the backend is busy or another call of this process is in front.
+// Reports once per call, whether the backend is busy or another call of this process is in front.
 void WaitLogic::report_waiting(Call& call) {
   if (std::exchange(call.waits, true)) return;
   call.waiting_since = now();
@@ -162,18 +165,19 @@ void WaitLogic::give_up(Call& call, Answer result) {
 // The wait is over. Busy is answered only if the backend, or this process, said so.
 void WaitLogic::give_up_waiting(Call& call) {
   const bool has_requested = call.hold != nullptr;
-  // A call that has just come to the front knows what the replies to the calls before it said.
+  // A call that has just come to the front counts as busy if a call before it had that reply
+  // meanwhile.
   const bool was_busy = call.last_reply == LastReply::busy ||
                         (call.last_reply == LastReply::none && state_.busy_at >= call.asked);
   const bool unknown = has_requested ? !was_busy || call.forever : nobody_knows_holder(call);
-  // A call that has just come to the front knows no more than the calls before it.
+  // Such a call has no reason of its own, and gives that of the calls before it.
   if (unknown && call.reason.empty()) call.reason = state_.silence_reason.view();
   if (unknown && call.reason.empty()) call.reason = "no answer";
   give_up(call, unknown ? Answer::unavailable : Answer::busy);
 }
 
-// For a call that has sent no request: whether neither a hold of this process nor a reply says that
-// the key is busy. The call in front may have started a moment ago, after others had no reply.
+// Whether neither a hold of this process nor a reply says that the key is busy for `call`, which
+// has sent no request. The call in front may have started a moment ago, after others had no reply.
 bool WaitLogic::nobody_knows_holder(Call& call) {
   if (state_.busy_at >= call.asked) return false;
   const bool silent = shard().link_is_down || later(silent_since(), call.grace) <= now();
@@ -188,8 +192,8 @@ bool WaitLogic::nobody_knows_holder(Call& call) {
   return true;
 }
 
-// Since when the backend has not answered what was asked about the key: the earliest of the
-// requests that ended without a reply and of those that are still in flight.
+// The time since which the backend has not answered what was asked about the key: the earliest of
+// the requests that ended without a reply and of those that are still in flight.
 Clock::time_point WaitLogic::silent_since() noexcept {
   Clock::time_point since = state_.silent_since;
   state_.holds.for_each([&](const RemoteHold& hold) {

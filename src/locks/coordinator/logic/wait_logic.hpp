@@ -32,7 +32,8 @@ class WaitLogic : public KeyEvent {
   [[nodiscard]] bool refuse_other_kind(Call& call);
   /// The key may have been freed: attempts again, now or when the attempt in flight is answered.
   void retry_now(RemoteHold& claim);
-  /// `first_in_line`: the line told the claim that is the first in it; else the key's channel did.
+  /// The key was released. `first_in_line`: the notification went to the first claim in line, not
+  /// to the key's channel.
   void on_released(bool first_in_line);
   /// Retries the claims that have made an attempt; the others are still to make their first.
   void retry_what_was_busy();
@@ -40,12 +41,12 @@ class WaitLogic : public KeyEvent {
  private:
   void note_front(RemoteHold& claim, const Outcome& outcome);
   /// When a claim near the front of the line subscribes to the key's releases; never: it is not
-  /// there.
+  /// near the front.
   [[nodiscard]] static Clock::time_point listens_from(const RemoteHold& claim) noexcept;
   void listen(RemoteHold& claim, const Outcome& outcome);
-  /// The time between two attempts of a claim that waits in line at the backend. The grant of a
-  /// lock counts from the last of them, and for no longer than its lease; nor may its place last
-  /// longer.
+  /// The time between two attempts of a claim that waits in line at the backend: at most 1 s. For a
+  /// lock at most a quarter of its lease, because its place and a grant may last no longer than
+  /// that lease from the last attempt on.
   [[nodiscard]] Clock::duration queued_poll_of(const RemoteHold& claim) noexcept {
     constexpr std::chrono::milliseconds most{1'000};
     const bool permit = claim.type == LockType::PERMIT;  // its place has a time of its own

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// For how long it is assumed that those who waited do so again.
+/// How long those who waited are assumed to do so again.
 constexpr std::chrono::seconds remembered{1};
 
 /// A process that was notified sends its attempt after half a round trip, which takes another half,
@@ -25,8 +25,8 @@ Clock::duration time_to_take(Clock::duration round_trip) noexcept {
 
 }  // namespace
 
-// With a process queue only others matter, and a call that comes before the reply lets them go
-// first, too.
+// With a process queue only those outside of it matter. The release then asks even if no call waits
+// here: a call that comes before the reply lets them go first, too.
 void YieldLogic::before_release(const RemoteHold& hold) {
   Yielding& yielding = state_.yielding;
   const bool one_waits = state_.waiters.next_to_start() != nullptr;
@@ -62,7 +62,7 @@ void YieldLogic::on_others_notified() noexcept {
 }
 
 // A claim that also listens to the key's channel is told twice of each release, and the release may
-// grant the key to it: the grant follows.
+// be granting the key to it: the grant then follows.
 bool YieldLogic::lets_others_first(RemoteHold& claim, bool first_in_line) {
   const bool in_line = claim.place != 0 && is_raced_for(claim.type) && claim.call != nullptr;
   if (!in_line || claim.behind_foreign || claim.acquire_request.in_flight) return false;
@@ -84,7 +84,7 @@ void YieldLogic::tick() {
   if (now() >= state_.yielding.kept_until()) state_.yielding.stage = Yielding::Stage::off;
 }
 
-// It counts as busy: others have the key, or are about to.
+// The claim counts as busy: others have the key, or are about to.
 void YieldLogic::postpone(RemoteHold& claim) {
   Call& call = *claim.call;
   call.last_reply = Call::LastReply::busy;

@@ -15,9 +15,9 @@ class YieldLogic : public KeyEvent {
   using KeyEvent::KeyEvent;
   explicit YieldLogic(const KeyEvent& event) noexcept : KeyEvent(event) {}
 
-  /// `hold` is about to be released. Whether the next attempt may follow at once.
+  /// `hold` is about to be released: decides whether attempts wait for the reply (stage `asking`).
   void before_release(const RemoteHold& hold);
-  /// Its reply.
+  /// The reply to that release: decides whether this process lets others go first.
   void on_release_reply(const RemoteHold& hold, const Outcome& outcome);
   void tick();
   /// An attempt found the key held by a client of another library.
@@ -37,10 +37,10 @@ class YieldLogic : public KeyEvent {
 
   /// A release has notified others, which have no place in the process queue.
   void on_others_notified() noexcept;
-  /// The key was released. Whether `claim`, the first in line, waits before it tries to take it:
-  /// clients of other libraries take longer to try, and would never be first. Once for each place,
-  /// and not if one of them had the key. `first_in_line`: as in WaitLogic::on_released. A claim
-  /// that is told by the key's channel only leaves it to those near the front of the line.
+  /// The key was released. Whether `claim`, which waits in line, lets clients of other libraries
+  /// try first: they take longer, and would never be first. It does so once for each place, and not
+  /// if one of them had the key. `first_in_line` as in WaitLogic::on_released: a release that only
+  /// the key's channel notified is left to the claims near the front of the line.
   [[nodiscard]] bool lets_others_first(RemoteHold& claim, bool first_in_line);
 };
 
