@@ -41,6 +41,10 @@ class Batch {
   /// Whether the server executes joint statements.
   void permit_joint(bool permitted) noexcept { joint_permitted_ = permitted; }
 
+  /// A transaction that is not the batch's has failed, and may still be open: the next text of
+  /// `send` ends it before all else.
+  void roll_back_first() noexcept { undo_ = true; }
+
   /// How many requests wait, and how many are under way.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
   [[nodiscard]] std::size_t under_way() const noexcept { return sent_.size(); }

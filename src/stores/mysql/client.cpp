@@ -189,6 +189,7 @@ bool MysqlClient::serve(TimePoint now) {
     const auto& results = connection_.results();
     const bool found = error.number == 0 && !results.empty() && shape.fits(results.front());
     swept_to_ = found ? results.front().front().front() : std::string();
+    if (!found) batch_.roll_back_first();
   } else if (batch_.under_way() > 0) {
     pacing_.ended(batch_.under_way(), batch_.waiting(), sent_, now, true);
     batch_.finish(connection_.statements(), error, now, outbox_);

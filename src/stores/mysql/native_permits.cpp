@@ -3,7 +3,10 @@
 #include "stores/mysql/native_permits.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <optional>
+#include <system_error>
 
 #include "backend/refusals.hpp"
 
@@ -30,6 +33,21 @@ std::string_view permits_procedure(Verb verb) noexcept {
     case Verb::force_release: return "latchkey_destroy_permits";
     default: return {};
   }
+}
+
+Outcome malformed_outcome() {
+  Outcome outcome;
+  outcome.reason = malformed;
+  return outcome;
+}
+
+/// The whole of a cell as a number of permits; empty: it is none.
+std::optional<std::int64_t> permits_in(std::string_view cell) noexcept {
+  std::int64_t number = 0;
+  const char* const end = cell.data() + cell.size();
+  const auto [at, error] = std::from_chars(cell.data(), end, number);
+  if (error != std::errc() || at != end || number < 0) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -61,19 +79,26 @@ bool append_permits(std::string& sql, const Request& request) {
 
 Outcome permits_outcome(const Request& request, const std::vector<std::string>& row,
                         std::chrono::milliseconds poll) {
-  const std::int64_t result = number_in(row.at(0));
-  if (result == 4) return refusal(key_is_a_lock);
+  const std::string& result = row.at(0);
+  if (result == "4") return refusal(key_is_a_lock);
   Outcome outcome;
-  outcome.kind = result == 0 ? Kind::granted : Kind::gone;
-  if (request.verb != Verb::acquire) return outcome;
-  const std::int64_t permits = number_in(row.at(1));
-  if (result == 3) return refusal(too_few_permits(request, permits));
-  if (result == 1) {
+  if (request.verb != Verb::acquire) {
+    if (result != "0" && result != "2") return malformed_outcome();
+    outcome.kind = result == "0" ? Kind::granted : Kind::gone;
+    return outcome;
+  }
+  const std::optional<std::int64_t> permits = permits_in(row.at(1));
+  if (!permits) return malformed_outcome();
+  if (result == "3") return refusal(too_few_permits(request, *permits));
+  if (result == "1") {
     outcome.kind = Kind::busy;
     outcome.retry_after = pause_of(number_in(row.at(2)), poll);
-  } else {
+  } else if (result == "0") {
     constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-    outcome.permits_left = static_cast<std::uint32_t>(std::clamp<std::int64_t>(permits, 0, most));
+    outcome.kind = Kind::granted;
+    outcome.permits_left = static_cast<std::uint32_t>(std::min(*permits, most));
+  } else {
+    return malformed_outcome();
   }
   return outcome;
 }

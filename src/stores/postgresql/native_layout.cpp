@@ -87,6 +87,17 @@ Outcome acquire_outcome(std::string_view reply, std::size_t members) {
   return outcome;
 }
 
+bool is_offered(const Request& request) noexcept {
+  switch (request.verb) {
+    case Verb::resize: return calls_permits(request);
+    case Verb::latch_set:
+    case Verb::latch_down:
+    case Verb::latch_count:
+    case Verb::latch_delete: return false;
+    default: return true;
+  }
+}
+
 /// Whether the result has the rows and columns of this request. Functions of an older latchkey
 /// return fewer columns.
 bool has_shape(const Request& request, const PGresult* result) {
@@ -193,6 +204,9 @@ Layout::Verdict NativeLayout::verdict(const PGresult* result) const {
 }
 
 std::string NativeLayout::why_not(const Request& request) const {
+  if (!is_offered(request)) {
+    return std::string(to_string(request.verb)) + " is not offered by postgresql://";
+  }
   bool good = is_utf8(request.key);
   for (const Member& member : request.members) good = good && is_utf8(member.key);
   return good ? std::string()
@@ -224,7 +238,7 @@ Call NativeLayout::call(const Request& request, std::string_view channel) const 
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:
-    case Verb::latch_delete: break;  // not offered
+    case Verb::latch_delete: break;  // refused by why_not
   }
   return {};
 }

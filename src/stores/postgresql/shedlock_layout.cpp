@@ -131,6 +131,15 @@ Layout::Verdict ShedlockLayout::verdict(const PGresult* result) const {
 }
 
 std::string ShedlockLayout::why_not(const Request& request) const {
+  switch (request.verb) {
+    case Verb::acquire:
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::expire:
+    case Verb::release:
+    case Verb::leave: break;
+    default: return std::string(to_string(request.verb)) + " is not offered with ShedLock's table";
+  }
   if (!is_utf8(request.key)) {
     return "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
   }
@@ -152,7 +161,7 @@ Call ShedlockLayout::call(const Request& request, std::string_view /*channel*/) 
     case Verb::verify: return {"verify", {name, owner}};
     case Verb::release:
     case Verb::leave: return {"release", {name, owner}};
-    default: return {};  // not offered: notifications, several keys, administration
+    default: return {};  // refused by why_not: notifications, several keys, administration
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <latchkey/error.hpp>
@@ -138,6 +139,23 @@ TEST_F(MysqlPermissions, EachGrantIsNeeded) {
       EXPECT_EQ(each.find("app"), std::string::npos) << each;
     }
   }
+}
+
+// The transaction of the sweep stayed open, and the grant was made in it.
+TEST_F(MysqlPermissions, AFailedSweepDoesNotUndoTheNextGrant) {
+  for (const std::string& grant : grants()) {
+    if (grant.find("latchkey_sweep") == std::string::npos) root_(grant);
+  }
+  Probe probe(make_mysql(uri(), options), options);
+  const HoldId id = probe.fresh_id();
+  // A sweep comes before the first request.
+  ASSERT_EQ(probe.acquire("k", LockType::REENTRANT, id, 60s).kind, Outcome::Kind::granted);
+  EXPECT_EQ(root_.one("SELECT COUNT(*) FROM shop.latchkey_locks WHERE name = 'k'"), "1")
+      << "the grant is not committed";
+  std::this_thread::sleep_for(1100ms);  // the interval of sweeps
+  EXPECT_EQ(probe.acquire("k", LockType::REENTRANT, probe.fresh_id(), 60s).kind,
+            Outcome::Kind::busy);
+  EXPECT_EQ(probe.send(Verb::verify, "k", LockType::REENTRANT, id).kind, Outcome::Kind::granted);
 }
 
 TEST_F(MysqlPermissions, ShedLocksTableNeedsThreeRights) {

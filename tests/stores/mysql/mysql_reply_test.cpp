@@ -67,6 +67,30 @@ TEST_F(MysqlReply, CellsOfAnyTextGrantNothing) {
   }
 }
 
+// NULL was taken for 0, which means that the permits are granted.
+TEST_F(MysqlReply, PermitsAreGrantedByExactNumbersOnly) {
+  Probe probe(make_mysql(uri_, options_), options_);
+  const HoldId id = probe.fresh_id();
+  const auto expect_malformed = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_FALSE(outcome.never_ran);
+    EXPECT_NE(outcome.reason.find("not what was asked for"), std::string::npos) << outcome.reason;
+  };
+  for (const std::string cells : {"NULL,1,0,'',0", "'x',1,0,'',0", "'0x',1,0,'',0", "2,1,0,'',0",
+                                  "0,NULL,0,'',0", "0,'x',0,'',0", "0,-1,0,'',0"}) {
+    SCOPED_TRACE(cells);
+    replace("latchkey_acquire_permits",
+            "a VARBINARY(1024), b VARBINARY(64), c BIGINT, d BIGINT, e BIGINT UNSIGNED",
+            "SELECT " + cells);
+    expect_malformed(probe.acquire("k", LockType::PERMIT, id, 1s));
+  }
+  for (const std::string cell : {"NULL", "'x'", "1"}) {
+    SCOPED_TRACE(cell);
+    replace("latchkey_release_permits", "a VARBINARY(1024), b VARBINARY(64)", "SELECT " + cell);
+    expect_malformed(probe.send(Verb::release, "k", LockType::PERMIT, id));
+  }
+}
+
 TEST_F(MysqlReply, ATokenBeyondSignedNumbersIsThatToken) {
   Probe probe(make_mysql(uri_, options_), options_);
   replace("latchkey_acquire", acquire_parameters, "SELECT 0,18446744073709551615,0,'',0");

@@ -42,6 +42,17 @@ TEST_F(PostgresqlBatch, AReleaseDoesNotOvertakeTheAcquireOfItsKey) {
             (std::vector{Kind::granted, Kind::granted, Kind::granted, Kind::granted, Kind::gone}));
 }
 
+TEST_F(PostgresqlBatch, AVerbThatIsNotOfferedIsRefused) {
+  const std::unique_ptr<Backend> backend = connect_backend(shared_server().uri());
+  const std::string key = next_key("order:");
+  RequestGroup group;
+  group.add(Verb::latch_count, key, LockType::REENTRANT, {});
+  group.add(Verb::resize, key, LockType::REENTRANT, {});
+  group.add(Verb::acquire, key, LockType::REENTRANT, fresh_id(), 60s);
+  EXPECT_EQ(kinds_of(group.send(*backend)),
+            (std::vector{Kind::refused, Kind::refused, Kind::granted}));
+}
+
 TEST_F(PostgresqlBatch, RequestsForManyKeysHaveTheirOwnOutcomes) {
   const std::unique_ptr<Backend> mine = connect_backend(shared_server().uri());
   const std::unique_ptr<Backend> theirs = connect_backend(shared_server().uri());

@@ -154,5 +154,24 @@ TEST_F(PostgresqlShedlock, ALongKeyIsRefused) {
   }
 }
 
+// No statement was sent for them, and they were reported as done: the lock was "not locked".
+TEST_F(PostgresqlShedlock, AdministrationIsRefused) {
+  const auto expect_refused = [](const auto& call) {
+    try {
+      call();
+      ADD_FAILURE() << "not refused";
+    } catch (const BackendRefused& error) {
+      EXPECT_NE(std::string(error.what()).find("is not offered with ShedLock's table"),
+                std::string::npos)
+          << error.what();
+    }
+  };
+  const Hold hold = locks_.lock(name_).acquire(0ms, 60s);
+  expect_refused([&] { static_cast<void>(locks_.force_release(name_)); });
+  expect_refused([&] { static_cast<void>(locks_.inspect(name_)); });
+  expect_refused([&] { static_cast<void>(locks_.list()); });
+  EXPECT_FALSE(lock("this-host", "60 s"));
+}
+
 }  // namespace
 }  // namespace latchkey::tests
