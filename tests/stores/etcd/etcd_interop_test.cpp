@@ -104,6 +104,19 @@ TEST_F(EtcdInterop, InspectNamesTheClientOfAnotherLibrary) {
   holder.wait();
 }
 
+// The name of such a lock is shorter than the prefix, which was cut off it: std::terminate.
+TEST_F(EtcdInterop, ALockNamedAsThePrefixIsNotListedAndDoesNotEndTheProcess) {
+  Process holder = etcdctl_lock("while [ ! -e $JOURNAL.go ]; do sleep 0.01; done");
+  ASSERT_TRUE(eventually([&] { return keys() == 1; }));
+  const Locks below = etcd_locks("etcd://" + server_.address() + '/' + key_);
+  Hold hold = below.lock("below").acquire(1s, 5s);
+  EXPECT_EQ(below.list("*"), std::vector<std::string>{"below"});
+  EXPECT_EQ(below.list_awaited("*").names, std::vector<std::string>());
+  EXPECT_TRUE(hold.release());
+  std::ofstream(journal_.string() + ".go").flush();
+  EXPECT_EQ(holder.wait(), 0);
+}
+
 // Etcd issue 11456: a waiter whose session ended while it waited must not believe that it holds.
 TEST_F(EtcdInterop, AWaiterWhoseSessionEndedEntersTheQueueAgain) {
   Hold hold = locks_.lock(key_).acquire(1s, 20s);

@@ -30,12 +30,13 @@ std::optional<std::string_view> lock_of(const KeyValue& key) {
   return own ? std::optional(text.substr(0, slash)) : std::nullopt;
 }
 
+// In the range of the keys there is also one of a lock whose name is the prefix without its slash.
 std::map<std::string, Counts> counted_by_lock(const RangeReply& reply, const std::string& prefix) {
   const std::string markers = marker_directory(prefix);
   std::map<std::string, Counts> locks;
   for (const KeyValue& key : reply.found) {
     const auto name = lock_of(key);
-    if (!name) continue;
+    if (!name || !name->starts_with(prefix)) continue;
     if (name->starts_with(markers)) {
       ++locks[std::string(name->substr(markers.size()))].markers;
     } else {
