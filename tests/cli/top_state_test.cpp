@@ -96,6 +96,26 @@ TEST(ObservedLocks, CountsTheTimeOfAHolderFromWhenItIsFirstSeen) {
   EXPECT_FALSE(row_of(locks, "a").held_longer);
 }
 
+// A document of MongoDB with a wrong field is locked by nobody knows whom: it ended the program.
+TEST(ObservedLocks, ALockedKeyWhoseHolderCannotBeReadIsShownWithoutOne) {
+  ObservedLocks locks;
+  locks.found(Keys{"a"});
+  LockInfo unreadable = unlocked("a");
+  unreadable.locked = true;
+  locks.inspected(std::vector{unreadable}, begin);
+  locks.inspected(std::vector{unreadable}, begin + 5s);
+  const LockRow row = row_of(locks, "a", begin + 7s);
+  EXPECT_EQ(row.type, "REENTRANT");
+  EXPECT_EQ(row.holder, "");
+  EXPECT_EQ(row.holders, 0U);
+  EXPECT_EQ(row.held, 7s);
+  EXPECT_EQ(row.left, std::nullopt);
+  EXPECT_FALSE(row.endless);
+  locks.inspected(std::vector{held("a", "x:1", 30s)}, begin + 10s);
+  EXPECT_EQ(row_of(locks, "a", begin + 10s).holder, "x:1");
+  EXPECT_EQ(row_of(locks, "a", begin + 10s).held, 0s);
+}
+
 TEST(ObservedLocks, ContentionIsTheShareOfSamplesInWhichSomebodyWaited) {
   ObservedLocks locks;
   locks.found(Keys{"a", "b"});

@@ -6,6 +6,7 @@
 #include <bit>
 #include <functional>
 #include <numeric>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -19,8 +20,13 @@ using std::chrono::milliseconds;
 /// The contention of a lock counts its last samples, at most so many.
 constexpr unsigned most_samples = 64;
 
+/// Empty: the backend cannot read who holds the lock.
+std::string_view first_holder(const LockInfo& info) {
+  return info.holders.empty() ? std::string_view() : info.holders.front().id;
+}
+
 bool same_holder(const LockInfo& one, const LockInfo& other) {
-  return one.locked && other.locked && one.holders.front().id == other.holders.front().id;
+  return one.locked && other.locked && first_holder(one) == first_holder(other);
 }
 
 }  // namespace
@@ -122,11 +128,12 @@ LockRow ObservedLocks::row_of(const std::string& key, const Lock& lock, TimePoin
   const LockInfo& info = *lock.info;
   row.type = info.locked ? std::string(type_text(info)) : "free";
   if (!info.locked) return row;
+  row.held = std::chrono::floor<milliseconds>(now - lock.held_since);
+  row.held_longer = !lock.since_is_exact;
+  if (info.holders.empty()) return row;
   const HolderInfo& holder = info.holders.front();
   row.holder = holder.announced.empty() ? holder.id : holder.announced;
   row.holders = info.holders.size();
-  row.held = std::chrono::floor<milliseconds>(now - lock.held_since);
-  row.held_longer = !lock.since_is_exact;
   row.endless = !holder.left;
   const auto since = std::chrono::floor<milliseconds>(now - lock.inspected_at);
   if (holder.left) row.left = std::max(*holder.left - since, milliseconds(0));

@@ -133,6 +133,18 @@ void check_writes(const mongoc_uri_t& uri) {
   }
 }
 
+// A secondary's clock would decide about leases, and a check would see an older document. Tags and
+// a staleness are invalid without such a preference.
+void check_reads(const mongoc_uri_t& uri) {
+  if (::mongoc_read_prefs_get_mode(::mongoc_uri_get_read_prefs_t(&uri)) == MONGOC_READ_PRIMARY) {
+    return;
+  }
+  const std::string mode = ::mongoc_uri_get_option_as_utf8(&uri, MONGOC_URI_READPREFERENCE, "");
+  reject("with " + in_quotes("readPreference=" + mode) +
+         " a secondary would decide who holds a lock; leave it out for primary, and "
+         "readPreferenceTags and maxStalenessSeconds with it");
+}
+
 }  // namespace
 
 Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeout) {
@@ -163,6 +175,7 @@ Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeo
   settings.description = describe(*parsed, settings.database);
   set_defaults(*parsed, command_timeout);
   check_writes(*parsed);
+  check_reads(*parsed);
   settings.uri = std::shared_ptr<const mongoc_uri_t>(parsed.release(), [](const mongoc_uri_t* its) {
     ::mongoc_uri_destroy(const_cast<mongoc_uri_t*>(its));
   });

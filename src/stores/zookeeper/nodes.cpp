@@ -11,6 +11,16 @@
 #include "stores/zookeeper/node_name.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
+namespace {
+
+/// The entry of this lock that has this path; empty: it is none.
+std::optional<Ticket> made_node(std::string_view path, std::string_view lock) {
+  const bool below =
+      path.size() > lock.size() && path.starts_with(lock) && path[lock.size()] == '/';
+  return below ? parse_node(path.substr(lock.size() + 1)) : std::nullopt;
+}
+
+}  // namespace
 
 std::string Nodes::path_of(std::string_view key) const { return folder_ + '/' + path_of_key(key); }
 
@@ -62,7 +72,7 @@ void Nodes::try_make(std::string lock, std::string name, std::string data, Sessi
   session().create(
       path, std::string(text), mode,
       [=, this, data = std::move(data), listed = std::move(listed)](Reply&& reply) mutable {
-        *is_made = reply.code == ZOK;
+        *is_made = reply.code == ZOK && made_node(reply.path, lock);
         if (reply.code != ZNONODE || attempts == 1) return made(std::move(reply));
         make_folders(lock);
         try_make(lock, name, std::move(data), mode, made, std::move(listed), attempts - 1);
@@ -79,17 +89,6 @@ void Nodes::make_folders(const std::string& lock) {
     if (end == std::string::npos) return;
   }
 }
-
-namespace {
-
-/// The entry of this lock that has this path; empty: it is none.
-std::optional<Ticket> made_node(std::string_view path, std::string_view lock) {
-  const bool below =
-      path.size() > lock.size() && path.starts_with(lock) && path[lock.size()] == '/';
-  return below ? parse_node(path.substr(lock.size() + 1)) : std::nullopt;
-}
-
-}  // namespace
 
 TicketOwner NodeQueue::owner_of(const HoldId& id) const noexcept { return zookeeper::owner_of(id); }
 

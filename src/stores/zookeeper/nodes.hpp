@@ -31,7 +31,7 @@ class Nodes {
   void make(const std::string& lock, const std::string& name, std::string data, Session::Mode mode,
             Handler handler);
   /// Makes an ordered node as `make` does, then reads the nodes of the lock. `listed` is called
-  /// only if the node was made.
+  /// only if the node was made, and as an entry of this lock.
   void make_and_list(const std::string& lock, const std::string& name, std::string data,
                      Handler made, Handler listed);
 

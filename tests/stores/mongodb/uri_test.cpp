@@ -87,6 +87,22 @@ TEST(MongoDbUri, AWrongUriIsOneSentenceThatNamesTheWordAndTheCure) {
   EXPECT_THAT(refusal("mongodb://h:port/db"), HasSubstr("expected mongodb://"));
 }
 
+// The clock of a secondary decided whether a lease had ended, and a check read an old document.
+TEST(MongoDbUri, AReadPreferenceThatLeavesThePrimaryIsRefused) {
+  for (const char* const mode :
+       {"nearest", "primaryPreferred", "secondary", "secondaryPreferred"}) {
+    const std::string preference = std::string("readPreference=") + mode;
+    for (const char* const more : {"", "&readPreferenceTags=dc:ny", "&maxStalenessSeconds=120"}) {
+      EXPECT_THAT(refusal("mongodb://h/db?" + preference + more),
+                  AllOf(HasSubstr('\'' + preference + '\''), HasSubstr("leave it out for primary")))
+          << more;
+    }
+  }
+  EXPECT_THAT(refusal("mongodb://h/db?readpreference=n%65arest"), HasSubstr("leave it out"));
+  EXPECT_EQ(refusal("mongodb://h/db?readPreference=primary"), "");
+  EXPECT_EQ(refusal("mongodb://h/db?maxStalenessSeconds=-1"), "");
+}
+
 TEST(MongoDbUri, NoSentenceContainsUserOrPassword) {
   for (const char* const rest :
        {"@h", "@h:port/db", "@h/db?schema=x", "@h/db?what=x", "%zz@h/db", "@", "@@h/db?w=0"}) {

@@ -8,8 +8,12 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <latchkey/testing/contract/probe.hpp>
+
+#include "backend/registry.hpp"
 #include "fixture.hpp"
 #include "support/child.hpp"
 #include "support/servers/scripted_server.hpp"
@@ -134,6 +138,33 @@ TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
           << error.what();
     }
   }
+}
+
+// The entries were read for a place that had been refused. One that nobody else needed was freed by
+// then; one that listens took no further request.
+TEST_F(ZooKeeperStart, AMalformedReplyToACreationLeavesAPlaceThatListensUsable) {
+  const std::string body = std::string(3, '\0') + "\x0E/elsewhere/x-y" + std::string(68, '\1');
+  std::optional<ScriptedServer> server(std::in_place, MalformedReplies(body));
+  register_zookeeper();
+  Options options;
+  options.watchdog = 6s;
+  options.command_timeout = 5s;
+  const std::string uri = "zookeeper://" + server->address() + "/locks";
+  testing::Probe probe(detail::find_backend_factory("zookeeper")(uri, options), options);
+  auto refused = std::async(std::launch::async, [&] {
+    const HoldId id = probe.fresh_id();
+    EXPECT_EQ(probe.send(Verb::subscribe, "key", LockType::FAIR, id).kind, Outcome::Kind::granted);
+    int count = 0;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      const Outcome outcome = probe.acquire("key", LockType::FAIR, id, 6s, 6s);
+      if (outcome.reason.find("the server says that it made") != std::string::npos) ++count;
+    }
+    return count;
+  });
+  const bool ends = refused.wait_for(20s) == std::future_status::ready;
+  EXPECT_TRUE(ends);
+  if (!ends) server.reset();  // the loss of the connection completes what is under way
+  EXPECT_EQ(refused.get(), 3);
 }
 
 TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {
