@@ -41,19 +41,23 @@ Completion* take_spare() {
   return completion;
 }
 
+// The strings keep their memory.
+void make_new(Outcome& outcome) noexcept {
+  outcome.holder.clear();
+  outcome.reason.clear();
+  Outcome fresh;
+  fresh.holder = std::move(outcome.holder);
+  fresh.reason = std::move(outcome.reason);
+  outcome = std::move(fresh);
+}
+
 void give_back(Completion* completion) noexcept {
   if (pool.reaped || pool.size >= most_spare_completions) {
     delete completion;
     return;
   }
   if (!pool.watched) watch_pool();
-  completion->outcome.kind = Outcome::Kind::unknown;
-  completion->outcome.token = 0;
-  completion->outcome.notified = 0;
-  completion->outcome.holder.clear();
-  completion->outcome.reason.clear();
-  completion->outcome.retry_after.reset();
-  completion->outcome.busy_member = 0;
+  make_new(completion->outcome);
   completion->next = std::exchange(pool.first, completion);
   ++pool.size;
 }

@@ -176,6 +176,7 @@ void SentinelSession::on_address(const redisReply& reply, TimePoint now) {
   expected_ = Expected::nothing;
   answer_ = incoming_;
   answered_at_ = now;
+  failed_since_ = false;
   state_ = State::answered;
   deadline_ = Clock::never();
   query_at_ = later(now, query_pause);
@@ -184,6 +185,7 @@ void SentinelSession::on_address(const redisReply& reply, TimePoint now) {
 void SentinelSession::fail(Failure failure, TimePoint now) {
   stage_ = Stage::down;
   state_ = State::failed;
+  failed_since_ = true;
   expected_ = Expected::nothing;
   query_again_ = false;
   deadline_ = Clock::never();
@@ -193,7 +195,7 @@ void SentinelSession::fail(Failure failure, TimePoint now) {
 }
 
 bool SentinelSession::is_out_of_date(TimePoint now) const noexcept {
-  return state_ == State::failed && now - answered_at_ > valid_for;
+  return failed_since_ && now - answered_at_ > valid_for;
 }
 
 Clock::time_point SentinelSession::due() const noexcept { return std::min(deadline_, query_at_); }

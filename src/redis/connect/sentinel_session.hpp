@@ -60,7 +60,7 @@ class SentinelSession {
   [[nodiscard]] State state() const noexcept { return state_; }
   /// The last answer. Empty: there was none, or the sentinel does not know the master any more.
   [[nodiscard]] const std::optional<Answer>& answer() const noexcept { return answer_; }
-  /// Whether the latest query has failed, and the last answer is too old to count.
+  /// Whether the latest query that has ended failed, and the last answer is too old to count.
   [[nodiscard]] bool is_out_of_date(TimePoint now) const noexcept;
   [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
   [[nodiscard]] const RedisUri& uri() const noexcept { return uri_; }
@@ -110,6 +110,7 @@ class SentinelSession {
   Answer incoming_;                      ///< the part of the answer that has arrived
   std::optional<Answer> answer_;
   TimePoint answered_at_{};
+  bool failed_since_ = false;  ///< a query has failed since the last answer
   Failure failure_;
 };
 

@@ -1,4 +1,4 @@
-// Completions: order, stealing, threads that end, dropped outcomes.
+// Completions: order, stealing, threads that end, dropped and reused outcomes.
 #include "memory/completions.hpp"
 
 #include <gtest/gtest.h>
@@ -74,6 +74,31 @@ TEST_F(CompletionsTest, MayBeDropped) {
   EXPECT_FALSE(completions.deliver_mine());
   EXPECT_TRUE(sink.seen.empty());
   const Completions::Batch unused(5);  // goes back by itself
+}
+
+TEST_F(CompletionsTest, AnOutcomeHasNothingOfAnEarlierOne) {
+  {
+    Completions::Batch batch(1);
+    batch.first()->request = &requests[1];
+    batch.first()->sink = &sink;
+    Outcome& outcome = batch.first()->outcome;
+    outcome.kind = Outcome::Kind::busy;
+    outcome.place = 7;
+    outcome.near_front = outcome.holder_is_foreign = outcome.never_ran = true;
+    outcome.permits_left = 3;
+    outcome.holder = "a holder";
+    completions.push(batch);
+  }
+  ASSERT_TRUE(completions.deliver_mine());
+  const Completions::Batch next(1);
+  const Outcome& outcome = next.first()->outcome;
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_EQ(outcome.place, 0U);
+  EXPECT_FALSE(outcome.near_front);
+  EXPECT_FALSE(outcome.holder_is_foreign);
+  EXPECT_FALSE(outcome.permits_left.has_value());
+  EXPECT_FALSE(outcome.never_ran);
+  EXPECT_EQ(outcome.holder, "");
 }
 
 }  // namespace
