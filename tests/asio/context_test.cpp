@@ -5,12 +5,17 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include "asio/fixture.hpp"
+#include "locks/async/access.hpp"
+#include "support/child.hpp"
 #include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -118,6 +123,33 @@ TEST(AsioContext, LocksMayEndBeforeTheContext) {
       const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
     }(Locks::connect(server.unix_uri())));
   }
+}
+
+/// The inherited hold is lost, its release does nothing, and no operation looks at its space, which
+/// may be deleted.
+void expect_lost(Findings& findings, Hold& hold) {
+  CHILD_EXPECT(findings, detail::HoldAccess::space(hold) == nullptr);
+  asio::io_context context;
+  run(context, [](Findings& findings, Hold& hold) -> asio::awaitable<void> {
+    CHILD_EXPECT(findings, !co_await async_extend(hold, 1min, asio::use_awaitable));
+    CHILD_EXPECT(findings, !co_await async_release(std::move(hold), asio::use_awaitable));
+  }(findings, hold));
+}
+
+// They read the deleted space of the hold.
+TEST(AsioContext, OperationsOnAnInheritedHoldDoNotLookAtItsSpace) {
+  std::optional<Locks> locks = Locks::connect("memory:");
+  Hold one = locks->lock("one").acquire();
+  const std::vector<std::string> keys{"a", "b"};
+  Hold several = locks->acquire_all(keys, Attempt{});
+  EXPECT_EQ(in_child([&](Findings& findings) {
+              expect_lost(findings, one);
+              locks.reset();
+              expect_lost(findings, several);
+            }),
+            "");
+  EXPECT_TRUE(one.release());
+  EXPECT_TRUE(several.release());
 }
 
 TEST(AsioContext, ThreadPoolRunsCoroutines) {

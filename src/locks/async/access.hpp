@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -62,13 +63,13 @@ class HoldAccess {
     hold.release_quietly_after(linger);
   }
 
-  /// The space of the first key. Null: no Locks and no Lock of it is left, or the hold is empty.
+  /// The space of the first key. Null: no Locks and no Lock of it is left, or the hold is empty or,
+  /// in a fork, the parent's, whose space may be deleted.
   [[nodiscard]] static std::shared_ptr<SpaceRef> space(const Hold& hold) noexcept {
     if (hold.is_empty()) return nullptr;
-    if (MultiHold* const* const several = std::get_if<MultiHold*>(&hold.held_)) {
-      return (*several)->members().front().remote().space->reference();
-    }
-    return std::get<RemoteHold*>(hold.held_)->space->reference();
+    const RemoteHold& first = first_remote(hold);
+    if (first.inherited.load(std::memory_order_relaxed)) return nullptr;
+    return first.space->reference();
   }
 
   /// The contents of a hold that is given up, and for how long the key has to stay locked. `take`
@@ -81,6 +82,14 @@ class HoldAccess {
   [[nodiscard]] static Taken take(Hold& hold) noexcept {
     const auto linger = hold.scope_ != nullptr ? hold.end_scope() : std::chrono::milliseconds(0);
     return {std::exchange(hold.held_, Held()), hold.terms_, linger};
+  }
+
+ private:
+  [[nodiscard]] static const RemoteHold& first_remote(const Hold& hold) noexcept {
+    if (MultiHold* const* const several = std::get_if<MultiHold*>(&hold.held_)) {
+      return (*several)->members().front().remote();
+    }
+    return *std::get<RemoteHold*>(hold.held_);
   }
 };
 
