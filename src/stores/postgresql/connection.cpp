@@ -262,8 +262,12 @@ ConnectionFailure PostgresqlConnection::lost() const {
 void PostgresqlConnection::close() noexcept {
   if (lookup_) descriptors_.forget(lookup_->descriptor());
   lookup_.reset();
-  collected_.reset();
   forget_descriptor();
+  forget_connection();
+}
+
+void PostgresqlConnection::forget_connection() noexcept {
+  collected_.reset();
   connection_.reset();
   state_ = State::down;
   bytes_read_ = bytes_ended_ = 0;
@@ -283,11 +287,8 @@ void PostgresqlConnection::abandon() noexcept {
     }
     if (nowhere >= 0) ::close(nowhere);
   }
-  collected_.reset();
-  connection_.reset();
+  forget_connection();
   watched_ = -1;
-  state_ = State::down;
-  ends_at_ = again_at_ = Clock::never();
   mine_ = old_ = Identity{};
 }
 

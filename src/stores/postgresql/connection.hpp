@@ -89,6 +89,8 @@ class PostgresqlConnection {
   void connect(const std::vector<stores::HostLookup::Address>& addresses);
   void watch(short events);
   void forget_descriptor() noexcept;
+  /// As before the first attempt.
+  void forget_connection() noexcept;
   [[nodiscard]] std::optional<ConnectionFailure> step(Clock::time_point now);
   [[nodiscard]] std::optional<ConnectionFailure> resolve();
   [[nodiscard]] std::optional<ConnectionFailure> poll_connection();
