@@ -164,10 +164,12 @@ void ByteStream::receive(std::string& received) {
     }
     const bool was_open = state_ == State::open;
     if (!was_open) shake_hands(bytes);
+    if (state_ == State::broken) return;
     if (state_ != State::open) continue;
     const TlsFilter::State state =
         filter_->decrypt(was_open ? bytes : std::string_view(), received, output_);
     write_out();
+    if (state_ == State::broken) return;
     if (state == TlsFilter::State::ended) return fail("the server has closed the connection");
     if (state == TlsFilter::State::broken) return fail(filter_->failure());
   }
