@@ -124,5 +124,27 @@ TEST_F(EtcdByteStream, AHandshakeThatFailsInAReadThatFillsTheBufferSaysWhy) {
       << stream_.failure().text;
 }
 
+// The zone could not be read, and the stream was connected to the etcd of this machine.
+TEST(EtcdByteStreams, AnAddressWithAZoneIsNotThatOfThisMachine) {
+  const FileDescriptor listening(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  socklen_t size = sizeof address;
+  auto* const plain = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(listening.get(), plain, size) != 0) GTEST_SKIP() << "no IPv6 on this machine";
+  ASSERT_EQ(::listen(listening.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listening.get(), plain, &size), 0);
+  detail::stores::DescriptorSet descriptors;
+  ByteStream stream(descriptors, {});
+  stream.connect({"fe80::1%lo", ntohs(address.sin6_port)});
+  std::string received;
+  EXPECT_TRUE(eventually([&] {
+    stream.advance(received);
+    return stream.state() == ByteStream::State::open || stream.state() == ByteStream::State::broken;
+  }));
+  EXPECT_EQ(stream.state(), ByteStream::State::broken);
+}
+
 }  // namespace
 }  // namespace latchkey::tests
