@@ -93,5 +93,37 @@ TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
   }
 }
 
+/// Grants every transaction, and answers other calls as `without_watches` does.
+std::string with_grants(const FakeEtcd::Call& call) {
+  if (!call.path.ends_with("/Txn")) return without_watches(call);
+  const std::string header = ProtobufWriter().number(3, 7).take();
+  const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
+  return etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
+         etcd_wire::trailer(call.stream);
+}
+
+// An empty reply ended all holds of the session, and one about another lease renewed them.
+TEST(EtcdReplies, AKeepAliveThatDoesNotNameTheLeaseIsUnknown) {
+  for (const std::string& reply : {std::string(), ProtobufWriter().number(3, 45).take(),
+                                   ProtobufWriter().number(2, 6).number(3, 45).take()}) {
+    FakeEtcd server([&](const FakeEtcd::Call& call) {
+      return call.path.ends_with("KeepAlive")
+                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, reply) +
+                       etcd_wire::trailer(call.stream)
+                 : with_grants(call);
+    });
+    const std::jthread serving([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) static_cast<void>(server.work(10));
+    });
+    register_etcd();
+    const Options options{.command_timeout = 5s};
+    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const HoldId id = probe.fresh_id();
+    EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 5s).kind, Outcome::Kind::granted);
+    // The grant of the lease has confirmed less than the whole session from now on.
+    EXPECT_EQ(probe.renew("k", LockType::FENCED, id, 45s).kind, Outcome::Kind::unknown);
+  }
+}
+
 }  // namespace
 }  // namespace latchkey::tests
