@@ -125,5 +125,49 @@ TEST(EtcdReplies, AKeepAliveThatDoesNotNameTheLeaseIsUnknown) {
   }
 }
 
+// The number 256 was cut to 0, which is success, and of `0x` only the digit was read.
+TEST(EtcdReplies, AStatusThatIsNotThatOfSuccessGrantsNothing) {
+  for (const std::string status : {"256", "0x"}) {
+    FakeEtcd server([&](const FakeEtcd::Call& call) {
+      const std::string header = ProtobufWriter().number(3, 7).take();
+      const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
+      return call.path.ends_with("/Txn")
+                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
+                       etcd_wire::trailer(call.stream, status)
+                 : without_watches(call);
+    });
+    const std::jthread serving([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) static_cast<void>(server.work(10));
+    });
+    register_etcd();
+    const Options options{.command_timeout = 5s};
+    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 5s);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown) << status;
+    EXPECT_FALSE(outcome.reason.empty()) << status;
+  }
+}
+
+// It was read as a transaction that had found the key deleted, so a hold that lasts was gone.
+TEST(EtcdReplies, ASuccessWithoutAMessageIsUnknown) {
+  int transactions = 0;  // the thread that serves counts them
+  FakeEtcd server([&](const FakeEtcd::Call& call) {
+    return call.path.ends_with("/Txn") && ++transactions > 1
+               ? etcd_wire::head(call.stream) + etcd_wire::trailer(call.stream)
+               : with_grants(call);
+  });
+  const std::jthread serving([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(server.work(10));
+  });
+  register_etcd();
+  const Options options{.command_timeout = 5s};
+  testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+  const HoldId id = probe.fresh_id();
+  EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 5s).kind, Outcome::Kind::granted);
+  const Outcome outcome = probe.renew("k", LockType::FENCED, id, 5s);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
+}
+
 }  // namespace
 }  // namespace latchkey::tests
