@@ -44,9 +44,9 @@ Outcome malformed_outcome() {
 /// The whole of a cell as a number of permits; empty: it is none.
 std::optional<std::int64_t> permits_in(std::string_view cell) noexcept {
   std::int64_t number = 0;
-  const char* const end = cell.data() + cell.size();
-  const auto [at, error] = std::from_chars(cell.data(), end, number);
-  if (error != std::errc() || at != end || number < 0) return std::nullopt;
+  const auto [at, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  const bool is_whole = at == cell.data() + cell.size();
+  if (error != std::errc() || !is_whole || number < 0) return std::nullopt;
   return number;
 }
 

@@ -21,9 +21,8 @@ constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 /// Leaves the number as it is if the text is not one as a whole.
 void read_number(std::string_view text, int& number) noexcept {
   int read = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, read);
-  if (error == std::errc() && stop == end) number = read;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (error == std::errc() && stop == text.data() + text.size()) number = read;
 }
 
 }  // namespace
