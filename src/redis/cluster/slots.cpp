@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "redis/protocol/number.hpp"
+#include "core/text/number.hpp"
 #include "redis/protocol/reply.hpp"
 
 namespace latchkey::inline v1::detail::redis {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "redis/protocol/number.hpp"
+#include "core/text/number.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/session/handshake.hpp"
 

@@ -220,7 +220,7 @@ bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
 }
 
 /// The number of connections that a release notified, or a fencing token.
-void read_number(const Request& request, long long number, Outcome& outcome) {
+void read_integer_reply(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
   if (request.verb == Verb::acquire && request.type == LockType::PERMIT) {
     outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
@@ -273,7 +273,7 @@ std::string_view server_words(std::string_view text) noexcept {
 Outcome read_outcome(const Request& request, const redisReply& reply, const Layout& layout) {
   Outcome outcome;
   switch (reply.type) {
-    case REDIS_REPLY_INTEGER: read_number(request, reply.integer, outcome); return outcome;
+    case REDIS_REPLY_INTEGER: read_integer_reply(request, reply.integer, outcome); return outcome;
     case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
     case REDIS_REPLY_ARRAY:
       if (read_array(request, reply, layout, outcome)) return outcome;

@@ -11,7 +11,7 @@
 
 #include <latchkey/in_quotes.hpp>
 #include "backend/uri/uri_syntax.hpp"
-#include "redis/protocol/number.hpp"
+#include "core/text/number.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

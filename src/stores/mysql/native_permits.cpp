@@ -3,12 +3,11 @@
 #include "stores/mysql/native_permits.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
-#include <system_error>
 
 #include "backend/refusals.hpp"
+#include "core/text/number.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
@@ -44,10 +43,7 @@ Outcome malformed_outcome() {
 /// The whole of a cell as a number of permits; empty: it is none.
 std::optional<std::int64_t> permits_in(std::string_view cell) noexcept {
   std::int64_t number = 0;
-  const auto [at, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  const bool is_whole = at == cell.data() + cell.size();
-  if (error != std::errc() || !is_whole || number < 0) return std::nullopt;
-  return number;
+  return read_number(cell, number) && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
+#include "core/text/number.hpp"
 #include "stores/postgresql/native_layout.hpp"
 #include "stores/postgresql/shedlock_layout.hpp"
 
@@ -80,9 +82,7 @@ std::chrono::milliseconds time_of(std::int64_t milliseconds) noexcept {
 
 std::optional<std::int64_t> exact_number_in(std::string_view text) noexcept {
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return read_number(text, number) ? std::optional(number) : std::nullopt;
 }
 
 std::int64_t number_in(std::string_view text) noexcept {

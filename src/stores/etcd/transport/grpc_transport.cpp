@@ -3,10 +3,9 @@
 #include "stores/etcd/transport/grpc_transport.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <system_error>
 
+#include "core/text/number.hpp"
 #include "stores/etcd/transport/grpc_message.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
@@ -17,13 +16,6 @@ namespace {
 constexpr std::chrono::milliseconds ping_delay{50};
 /// The limit for what has arrived of all replies that are not complete, as for a reply of Redis.
 constexpr std::size_t most_bytes = std::size_t{256} << 20U;
-
-/// Leaves the number as it is if the text is not one as a whole.
-void read_number(std::string_view text, int& number) noexcept {
-  int read = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (error == std::errc() && stop == text.data() + text.size()) number = read;
-}
 
 }  // namespace
 
@@ -159,8 +151,9 @@ std::string GrpcTransport::why_broken(bool was_open) const {
 void GrpcTransport::on_header(StreamId stream, std::string_view name, std::string_view value) {
   Call* const call = find(stream);
   if (call == nullptr) return;
-  if (name == ":status") read_number(value, call->http_status);
-  if (name == "grpc-status") read_number(value, call->status);
+  int number = 0;
+  if (name == ":status" && read_number(value, number)) call->http_status = number;
+  if (name == "grpc-status" && read_number(value, number)) call->status = number;
   if (name == "grpc-message") call->status_text = percent_decoded(value);
 }
 

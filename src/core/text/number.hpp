@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace latchkey::inline v1::detail::redis {
+namespace latchkey::inline v1::detail {
 
 /// Reads the whole text as one number. False: it is not exactly one number of this type.
 template <class Number>
@@ -15,4 +15,4 @@ template <class Number>
   return error == std::errc() && end == text.data() + text.size();
 }
 
-}  // namespace latchkey::inline v1::detail::redis
+}  // namespace latchkey::inline v1::detail
