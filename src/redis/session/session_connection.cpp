@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "redis/session/requests.hpp"
+#include "backend/verbs.hpp"
 #include "redis/session/session.hpp"
 
 namespace latchkey::inline v1::detail::redis {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/verbs.hpp"
 #include "stores/mysql/server_errors.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -20,19 +21,6 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds sweep_interval{1};
 /// How long the handshake waits between two looks whether the last session has ended.
 constexpr milliseconds handshake_pause{5};
-
-/// Whether a request asks for something that does not exist yet: it gives up soon if the server is
-/// down.
-bool fails_fast(Verb verb) noexcept {
-  switch (verb) {
-    case Verb::acquire:
-    case Verb::inspect:
-    case Verb::list:
-    case Verb::force_release:
-    case Verb::resize: return true;
-    default: return false;
-  }
-}
 
 ConnectionFailure connect_failure(const SqlError& error) {
   constexpr unsigned no_socket = 2002, no_host = 2003;

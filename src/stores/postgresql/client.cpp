@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/verbs.hpp"
+
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
@@ -22,20 +24,6 @@ std::string new_channel() {
                 static_cast<unsigned long long>(space[0]),
                 static_cast<unsigned long long>(space[1]));
   return text.data();
-}
-
-/// Whether a request asks for something that does not exist yet: it gives up soon if the server is
-/// down.
-bool fails_fast(Verb verb) noexcept {
-  switch (verb) {
-    case Verb::acquire:
-    case Verb::acquire_all:
-    case Verb::inspect:
-    case Verb::list:
-    case Verb::force_release:
-    case Verb::resize: return true;
-    default: return false;
-  }
 }
 
 }  // namespace
