@@ -26,4 +26,17 @@ inline constexpr const char* key_is_a_semaphore = "the key is a semaphore";
          std::to_string(request.permits.taken) + " that one acquire asks for";
 }
 
+/// Why ShedLock's table in a database does not serve `verb`; empty: it does.
+[[nodiscard]] inline std::string why_not_with_shedlock(Verb verb) {
+  switch (verb) {
+    case Verb::acquire:
+    case Verb::renew:
+    case Verb::verify:
+    case Verb::expire:
+    case Verb::release:
+    case Verb::leave: return {};
+    default: return std::string(to_string(verb)) + " is not offered with ShedLock's table";
+  }
+}
+
 }  // namespace latchkey::inline v1::detail

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/shedlock_layout.hpp"
 
+#include "backend/refusals.hpp"
 #include "stores/mysql/server_errors.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -73,15 +74,7 @@ std::string ShedlockLayout::meaning(const SqlError& error) const {
 }
 
 std::string ShedlockLayout::why_not(const Request& request) const {
-  switch (request.verb) {
-    case Verb::acquire:
-    case Verb::renew:
-    case Verb::verify:
-    case Verb::expire:
-    case Verb::release:
-    case Verb::leave: break;
-    default: return std::string(to_string(request.verb)) + " is not offered with ShedLock's table";
-  }
+  if (std::string reason = why_not_with_shedlock(request.verb); !reason.empty()) return reason;
   if (request.key.size() > longest_name) return "a name in ShedLock's table has at most 64 bytes";
   return {};
 }

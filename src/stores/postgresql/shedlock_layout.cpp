@@ -6,6 +6,8 @@
 
 #include <latchkey/hold_id.hpp>
 
+#include "backend/refusals.hpp"
+
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
@@ -131,15 +133,7 @@ Layout::Verdict ShedlockLayout::verdict(const PGresult* result) const {
 }
 
 std::string ShedlockLayout::why_not(const Request& request) const {
-  switch (request.verb) {
-    case Verb::acquire:
-    case Verb::renew:
-    case Verb::verify:
-    case Verb::expire:
-    case Verb::release:
-    case Verb::leave: break;
-    default: return std::string(to_string(request.verb)) + " is not offered with ShedLock's table";
-  }
+  if (std::string reason = why_not_with_shedlock(request.verb); !reason.empty()) return reason;
   if (!is_utf8(request.key)) {
     return "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
   }
