@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "redis/cluster/cluster_router.hpp"
-#include "redis/session/requests.hpp"
 #include "redis/session/session_moves.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -17,6 +17,12 @@ using namespace std::chrono_literals;
 constexpr Clock::duration shortest_pause = 50ms, longest_pause = 1s;
 /// How long a node without slots is kept: another node may redirect more requests to it.
 constexpr auto kept_for = 3s;
+
+/// The key that decides which server a request goes to.
+std::string_view key_of(const Request& request) noexcept {
+  const bool several = request.verb == Verb::acquire_all && !request.members.empty();
+  return several ? request.members.front().key : request.key;
+}
 
 }  // namespace
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "backend/verbs.hpp"
-#include "redis/session/requests.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "redis/cluster/slots.hpp"
 #include "redis/protocol/names.hpp"
-#include "redis/session/requests.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {
