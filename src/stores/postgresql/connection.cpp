@@ -216,19 +216,23 @@ bool PostgresqlConnection::flush() {
   return true;
 }
 
-// libpq does not say how much it has read. TCP says it. On a Unix socket it is at least as much as
-// has left the socket's buffer and, since bytes may arrive meanwhile, at least the space that libpq
-// makes before it reads.
+// libpq does not say how much it has read. It makes space first, and reads all if that suffices. If
+// more waits, TCP says how much was read. On a Unix socket it is at least as much as has left the
+// socket's buffer and, since bytes may arrive meanwhile, at least that space.
 bool PostgresqlConnection::read() {
   constexpr std::size_t least_space = 8192;
   const int socket = ::PQsocket(connection_.get());
   const std::size_t before = unread_bytes(socket);
   if (::PQconsumeInput(connection_.get()) != 1) return false;
+  if (before <= least_space) {
+    bytes_read_ += before;
+    return !is_too_long();
+  }
   const std::size_t left = unread_bytes(socket);
   if (const auto received = bytes_received_by_tcp(socket)) {
     bytes_read_ = *received - std::min<std::uint64_t>(left, *received);
   } else {
-    bytes_read_ += std::max(before - std::min(left, before), std::min(before, least_space));
+    bytes_read_ += std::max(before - std::min(left, before), least_space);
   }
   return !is_too_long();
 }
