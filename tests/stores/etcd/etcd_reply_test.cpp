@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <latchkey/etcd.hpp>
 #include <latchkey/testing/contract/probe.hpp>
@@ -34,6 +35,34 @@ std::string without_watches(const FakeEtcd::Call& call) {
          etcd_wire::trailer(call.stream);
 }
 
+/// Grants every transaction at `revision`, and answers other calls as `without_watches` does.
+std::string with_grants(const FakeEtcd::Call& call, std::int64_t revision = 7,
+                        const std::string& status = "0") {
+  if (!call.path.ends_with("/Txn")) return without_watches(call);
+  const std::string header = ProtobufWriter().number(3, revision).take();
+  const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
+  return etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
+         etcd_wire::trailer(call.stream, status);
+}
+
+/// A server that answers in a thread of its own.
+class ServingEtcd {
+ public:
+  explicit ServingEtcd(FakeEtcd::Answer answer) : server_(std::move(answer)) {}
+
+  [[nodiscard]] testing::Probe connect() const {
+    register_etcd();
+    const Options options{.command_timeout = 5s};
+    return testing::Probe(detail::find_backend_factory("etcd")(server_.uri(), options), options);
+  }
+
+ private:
+  FakeEtcd server_;
+  std::jthread serving_{[this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(server_.work(10));
+  }};
+};
+
 // The call of a watch has no end, and nothing else limited the time.
 TEST(EtcdReplies, ASubscriptionWhoseWatchIsNotConfirmedEndsWithTheTimeout) {
   FakeEtcd server(without_watches);
@@ -57,67 +86,37 @@ TEST(EtcdReplies, ASubscriptionWhoseWatchIsNotConfirmedEndsWithTheTimeout) {
 
 // etcd 3.5.30 does so to users who are not administrators. They could not begin.
 TEST(EtcdReplies, AServerThatTellsItsStatusToAdministratorsOnlyIsUsed) {
-  FakeEtcd server([&](const FakeEtcd::Call& call) {
+  const ServingEtcd server([&](const FakeEtcd::Call& call) {
     return call.path.ends_with("/Status")
                ? etcd_wire::head(call.stream) + etcd_wire::trailer(call.stream, "7")
                : without_watches(call);
   });
-  const std::jthread serving([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) static_cast<void>(server.work(10));
-  });
-  register_etcd();
-  EXPECT_NO_THROW(static_cast<void>(
-      detail::find_backend_factory("etcd")(server.uri(), {.command_timeout = 5s})));
+  EXPECT_NO_THROW(static_cast<void>(server.connect()));
 }
 
 // It became a fencing token, and a number that was too small for another one below it.
 TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
   for (const std::int64_t revision : {INT64_MIN, std::int64_t{-1}, std::int64_t{0}, INT64_MAX}) {
-    FakeEtcd server([&](const FakeEtcd::Call& call) {
-      const std::string header = ProtobufWriter().number(3, revision).take();
-      const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
-      return call.path.ends_with("/Txn")
-                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
-                       etcd_wire::trailer(call.stream)
-                 : without_watches(call);
-    });
-    const std::jthread serving([&](const std::stop_token& stop) {
-      while (!stop.stop_requested()) static_cast<void>(server.work(10));
-    });
-    register_etcd();
-    const Options options{.command_timeout = 5s};
-    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const ServingEtcd server(
+        [&](const FakeEtcd::Call& call) { return with_grants(call, revision); });
+    testing::Probe probe = server.connect();
     const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 5s);
     EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
     EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
   }
 }
 
-/// Grants every transaction, and answers other calls as `without_watches` does.
-std::string with_grants(const FakeEtcd::Call& call) {
-  if (!call.path.ends_with("/Txn")) return without_watches(call);
-  const std::string header = ProtobufWriter().number(3, 7).take();
-  const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
-  return etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
-         etcd_wire::trailer(call.stream);
-}
-
 // An empty reply ended all holds of the session, and one about another lease renewed them.
 TEST(EtcdReplies, AKeepAliveThatDoesNotNameTheLeaseIsUnknown) {
   for (const std::string& reply : {std::string(), ProtobufWriter().number(3, 45).take(),
                                    ProtobufWriter().number(2, 6).number(3, 45).take()}) {
-    FakeEtcd server([&](const FakeEtcd::Call& call) {
+    const ServingEtcd server([&](const FakeEtcd::Call& call) {
       return call.path.ends_with("KeepAlive")
                  ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, reply) +
                        etcd_wire::trailer(call.stream)
                  : with_grants(call);
     });
-    const std::jthread serving([&](const std::stop_token& stop) {
-      while (!stop.stop_requested()) static_cast<void>(server.work(10));
-    });
-    register_etcd();
-    const Options options{.command_timeout = 5s};
-    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    testing::Probe probe = server.connect();
     const HoldId id = probe.fresh_id();
     EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 5s).kind, Outcome::Kind::granted);
     // The grant of the lease has confirmed less than the whole session from now on.
@@ -128,20 +127,9 @@ TEST(EtcdReplies, AKeepAliveThatDoesNotNameTheLeaseIsUnknown) {
 // The number 256 was cut to 0, which is success, and of `0x` only the digit was read.
 TEST(EtcdReplies, AStatusThatIsNotThatOfSuccessGrantsNothing) {
   for (const std::string status : {"256", "0x"}) {
-    FakeEtcd server([&](const FakeEtcd::Call& call) {
-      const std::string header = ProtobufWriter().number(3, 7).take();
-      const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
-      return call.path.ends_with("/Txn")
-                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
-                       etcd_wire::trailer(call.stream, status)
-                 : without_watches(call);
-    });
-    const std::jthread serving([&](const std::stop_token& stop) {
-      while (!stop.stop_requested()) static_cast<void>(server.work(10));
-    });
-    register_etcd();
-    const Options options{.command_timeout = 5s};
-    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const ServingEtcd server(
+        [&](const FakeEtcd::Call& call) { return with_grants(call, 7, status); });
+    testing::Probe probe = server.connect();
     const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 5s);
     EXPECT_EQ(outcome.kind, Outcome::Kind::unknown) << status;
     EXPECT_FALSE(outcome.reason.empty()) << status;
@@ -151,17 +139,12 @@ TEST(EtcdReplies, AStatusThatIsNotThatOfSuccessGrantsNothing) {
 // It was read as a transaction that had found the key deleted, so a hold that lasts was gone.
 TEST(EtcdReplies, ASuccessWithoutAMessageIsUnknown) {
   int transactions = 0;  // the thread that serves counts them
-  FakeEtcd server([&](const FakeEtcd::Call& call) {
+  const ServingEtcd server([&](const FakeEtcd::Call& call) {
     return call.path.ends_with("/Txn") && ++transactions > 1
                ? etcd_wire::head(call.stream) + etcd_wire::trailer(call.stream)
                : with_grants(call);
   });
-  const std::jthread serving([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) static_cast<void>(server.work(10));
-  });
-  register_etcd();
-  const Options options{.command_timeout = 5s};
-  testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+  testing::Probe probe = server.connect();
   const HoldId id = probe.fresh_id();
   EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 5s).kind, Outcome::Kind::granted);
   const Outcome outcome = probe.renew("k", LockType::FENCED, id, 5s);
