@@ -46,24 +46,29 @@ std::size_t columns(std::string_view line) {
       line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-/// `word` stands in `line`, and not as a part of a longer one.
-bool has_word(std::string_view line, std::string_view word) {
-  for (std::size_t from = line.find(word); from != std::string_view::npos;
-       from = line.find(word, from + 1)) {
-    const std::size_t end = from + word.size();
-    const bool begins = from == 0 || !is_word_byte(line[from - 1]);
-    if (begins && (end == line.size() || !is_word_byte(line[end]))) return true;
+/// `part` stands in `line`, and `fits` the bytes before and after it; 0: there is none.
+template <class Fits>
+bool occurs(std::string_view line, std::string_view part, const Fits& fits) {
+  for (std::size_t from = line.find(part); from != std::string_view::npos;
+       from = line.find(part, from + 1)) {
+    const std::size_t end = from + part.size();
+    const char before = from == 0 ? '\0' : line[from - 1];
+    if (fits(before, end == line.size() ? '\0' : line[end])) return true;
   }
   return false;
 }
 
+/// `word` stands in `line`, and not as a part of a longer one.
+bool has_word(std::string_view line, std::string_view word) {
+  return occurs(line, word, [](char before, char after) {
+    return !is_word_byte(before) && !is_word_byte(after);
+  });
+}
+
 /// A name in `line` begins with `stem`, or has it after a '_'.
 bool has_stem(std::string_view line, std::string_view stem) {
-  for (std::size_t from = line.find(stem); from != std::string_view::npos;
-       from = line.find(stem, from + 1)) {
-    if (from == 0 || line[from - 1] == '_' || !is_word_byte(line[from - 1])) return true;
-  }
-  return false;
+  return occurs(line, stem,
+                [](char before, char /*after*/) { return before == '_' || !is_word_byte(before); });
 }
 
 }  // namespace

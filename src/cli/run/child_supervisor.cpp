@@ -137,8 +137,8 @@ void ChildSupervisor::follow_stop() {
 /// Waits until a signal arrives, the lock is lost or the schedule is due.
 void ChildSupervisor::await_event() const {
   const bool ending = told_ != Phase::RUNNING || status_;
-  constexpr std::chrono::milliseconds descendants_poll{
-      20};  // nothing reports the end of a descendant
+  // Nothing reports the end of a descendant.
+  constexpr std::chrono::milliseconds descendants_poll{20};
   const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::TERM;
   Clock::duration length = std::chrono::hours(1);
   if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();
