@@ -226,13 +226,10 @@ bool PostgresqlConnection::read() {
   if (::PQconsumeInput(connection_.get()) != 1) return false;
   if (before <= least_space) {
     bytes_read_ += before;
-    return !is_too_long();
-  }
-  const std::size_t left = unread_bytes(socket);
-  if (const auto received = bytes_received_by_tcp(socket)) {
-    bytes_read_ = *received - std::min<std::uint64_t>(left, *received);
+  } else if (const auto received = bytes_received_by_tcp(socket)) {
+    bytes_read_ = *received - std::min<std::uint64_t>(unread_bytes(socket), *received);
   } else {
-    bytes_read_ += std::max(before - std::min(left, before), least_space);
+    bytes_read_ += std::max(before - std::min(unread_bytes(socket), before), least_space);
   }
   return !is_too_long();
 }
