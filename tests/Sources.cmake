@@ -347,6 +347,7 @@ set(latchkey_cli_tests_sources
   cli/stop_schedule_test.cpp
   cli/terminal_emulator.cpp
   cli/top_load_test.cpp
+  cli/top_sampler_test.cpp
   cli/top_state_test.cpp
   cli/top_terminal_test.cpp)
 

@@ -18,6 +18,8 @@ constexpr std::uint32_t most_awaited_keys = 1'000;
 constexpr std::uint64_t inspections_per_second = 100;
 /// How many keys that are waited for are listed each second, at about the same cost.
 constexpr std::uint64_t awaited_per_second = 500;
+/// A refusal may pass, as when a permission is granted later: the list is queried again after 10 s.
+constexpr std::uint64_t cost_of_refusal = 10 * awaited_per_second;
 constexpr std::chrono::milliseconds first_burst{1'000};
 /// A sample ends after this time, so that the screen shows what it has found.
 constexpr std::chrono::milliseconds longest_scan{200};
@@ -47,12 +49,14 @@ ListPage Sampler::all_awaited() {
 // The cost grows with the number of keys that are waited for. A backend that cannot list them still
 // has locks to show.
 std::optional<ListPage> Sampler::query_awaited(TimePoint now) {
-  if (!knows_waiters_ || awaited_pacer_.available(now) == 0) return std::nullopt;
+  if (awaited_pacer_.available(now) == 0) return std::nullopt;
   try {
     ListPage all = all_awaited();
     awaited_pacer_.spend(std::max<std::uint64_t>(all.total, 1));
+    knows_waiters_ = true;
     return all;
   } catch (const BackendRefused&) {
+    awaited_pacer_.spend(cost_of_refusal);
     knows_waiters_ = false;
     return std::nullopt;
   }

@@ -28,8 +28,7 @@ void Subscriptions::mark(const std::string& key, CallRef call) {
       nodes_.path_of(key), name_, {}, Session::Mode::ephemeral, [this, key, call](Reply&& reply) {
         const auto refusal =
             reply.code == ZNODEEXISTS ? Refusal() : Nodes::refusal(reply.code, nodes_.path_of(key));
-        if (!refusal.empty()) keys_.erase(key);
-        if (call && !refusal.empty()) return calls_.refuse(call, refusal);
+        if (!refusal.empty()) return refuse(key, call, refusal);
         const auto at = keys_.find(key);
         if (call && at == keys_.end()) return calls_.complete(call, Kind::granted);
         if (call) at->second.calls.push_back(call);
@@ -102,6 +101,14 @@ void Subscriptions::complete(Subscribed& subscribed) {
   for (const CallRef& call : std::exchange(subscribed.calls, {})) {
     calls_.complete(call, Kind::granted);
   }
+}
+
+// No watch follows, so the calls that wait for one end, too.
+void Subscriptions::refuse(const std::string& key, const CallRef& call, const Refusal& refusal) {
+  if (const auto subscribed = keys_.extract(key)) {
+    for (const CallRef& each : subscribed.mapped().calls) calls_.refuse(each, refusal);
+  }
+  if (call) calls_.refuse(call, refusal);
 }
 
 void Subscriptions::notify(const std::string& key) {

@@ -43,6 +43,8 @@ class Subscriptions {
   void watch(const std::string& key, const std::string& name);
   /// The watch is set.
   void complete(Subscribed& subscribed);
+  /// The key is no longer subscribed to. `call`: may be null.
+  void refuse(const std::string& key, const CallRef& call, const Refusal& refusal);
   void notify(const std::string& key);
 
   Nodes& nodes_;

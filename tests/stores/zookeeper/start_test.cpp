@@ -1,6 +1,7 @@
 // Tests of Locks::connect with wrong URIs, users and servers; nodes and watches at the server.
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <future>
 #include <optional>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include "backend/registry.hpp"
 #include "fixture.hpp"
 #include "support/child.hpp"
+#include "support/request_group.hpp"
 #include "support/servers/scripted_server.hpp"
 
 namespace latchkey::tests {
@@ -97,18 +99,21 @@ TEST_F(ZooKeeperStart, AServerThatIsTooOldIsNamed) {
   EXPECT_NE(why.find("older than ZooKeeper 3.5.3"), std::string::npos) << why;
 }
 
-/// Answers as answer_as_old_server does, but puts a malformed `body` into replies to creations.
-class MalformedReplies {
+/// Answers as answer_as_old_server does, but creations with what the test says: the first with the
+/// first reply, and so on; the last one repeats.
+class CreationReplies {
  public:
-  explicit MalformedReplies(std::string body) : body_(std::move(body)) {}
-  void operator()(std::string& received, std::string& to_send) const {
+  /// `replies`: without the number of the request.
+  explicit CreationReplies(std::deque<std::string> replies) : replies_(std::move(replies)) {}
+  void operator()(std::string& received, std::string& to_send) {
     while (received.size() >= 12) {
       std::string message = received.substr(0, 4 + static_cast<unsigned char>(received[3]));
       if (received.size() < message.size()) break;
       received.erase(0, message.size());
       const bool creates = message.size() > 12 && message[11] == '\x0F' && message[4] != '\0';
       if (creates) {
-        const std::string reply = message.substr(4, 4) + std::string(12, '\0') + body_;
+        const std::string reply = message.substr(4, 4) + replies_.front();
+        if (replies_.size() > 1) replies_.pop_front();
         to_send += std::string(3, '\0') + static_cast<char>(reply.size()) + reply;
       } else {
         answer_as_old_server(message, to_send);
@@ -117,8 +122,11 @@ class MalformedReplies {
   }
 
  private:
-  std::string body_;
+  std::deque<std::string> replies_;
 };
+
+/// A creation has succeeded, and `body` follows.
+std::string success(const std::string& body) { return std::string(12, '\0') + body; }
 
 // The process that held a lock was aborted.
 TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
@@ -128,7 +136,7 @@ TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
        {size + "\1/" + stat, size + "\x0E/elsewhere/x-y" + stat, std::string(4, '\0') + stat,
         std::string(), size + "\1/" + stat.substr(1), long_size + "/" + stat,
         negative_size + stat}) {
-    const ScriptedServer server{MalformedReplies(body)};
+    const ScriptedServer server{CreationReplies({success(body)})};
     const Locks locks = connect_zookeeper("zookeeper://" + server.address() + "/locks", 6s, 500ms);
     try {
       EXPECT_FALSE(locks.lock("key").try_acquire(0s));
@@ -144,7 +152,7 @@ TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
 // then; one that listens took no further request.
 TEST_F(ZooKeeperStart, AMalformedReplyToACreationLeavesAPlaceThatListensUsable) {
   const std::string body = std::string(3, '\0') + "\x0E/elsewhere/x-y" + std::string(68, '\1');
-  std::optional<ScriptedServer> server(std::in_place, MalformedReplies(body));
+  std::optional<ScriptedServer> server(std::in_place, CreationReplies({success(body)}));
   register_zookeeper();
   Options options;
   options.watchdog = 6s;
@@ -165,6 +173,32 @@ TEST_F(ZooKeeperStart, AMalformedReplyToACreationLeavesAPlaceThatListensUsable) 
   EXPECT_TRUE(ends);
   if (!ends) server.reset();  // the loss of the connection completes what is under way
   EXPECT_EQ(refused.get(), 3);
+}
+
+// The refusal ended the subscription to the key, and with it the watch that the first call awaited.
+TEST_F(ZooKeeperStart, ARefusedSubscriptionAlsoEndsTheCallsThatWaitForItsWatch) {
+  const std::string made = success(std::string(3, '\0') + "\1/" + std::string(68, '\1'));
+  const std::string forbidden = std::string(8, '\0') + "\xff\xff\xff\x9a";
+  std::optional<ScriptedServer> server(std::in_place, CreationReplies({made, forbidden}));
+  register_zookeeper();
+  Options options;
+  options.watchdog = 6s;
+  options.command_timeout = 5s;
+  const std::string uri = "zookeeper://" + server->address() + "/locks";
+  const auto backend = detail::find_backend_factory("zookeeper")(uri, options);
+  auto sent = std::async(std::launch::async, [&] {
+    RequestGroup both;
+    both.add(Verb::subscribe, "key", LockType::REENTRANT, {});
+    both.add(Verb::subscribe, "key", LockType::REENTRANT, {});
+    return both.send(*backend);
+  });
+  const bool ends = sent.wait_for(20s) == std::future_status::ready;
+  EXPECT_TRUE(ends);
+  if (!ends) server.reset();  // the loss of the connection completes what is under way
+  for (const Outcome& outcome : sent.get()) {
+    EXPECT_EQ(outcome.kind, Outcome::Kind::refused);
+    EXPECT_NE(outcome.reason.find("does not let this user use"), std::string::npos);
+  }
 }
 
 TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {

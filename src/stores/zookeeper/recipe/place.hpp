@@ -21,9 +21,8 @@ struct Line;
 struct Job {
   Request* request = nullptr;
   Sink* sink = nullptr;
-  bool has_begun = false;  ///< the store may have run a part of it
-  bool searched = false;   ///< release: the entries were searched for its owner
-  bool is_busy = false;    ///< acquire: it ends as busy when its entry is deleted
+  bool searched = false;  ///< release: the entries were searched for its owner
+  bool is_busy = false;   ///< acquire: it ends as busy when its entry is deleted
 };
 
 /// The place of one id in the queue of one key. Its requests run one after the other.
