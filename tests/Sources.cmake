@@ -212,6 +212,7 @@ set(latchkey_redis_sources
   redis/scripts/redisson_test.cpp
   redis/scripts/waiting_writer_test.cpp
   redis/session/channel_subscriptions_test.cpp
+  redis/session/cluster_router_test.cpp
   redis/session/command_pipeline_test.cpp
   redis/session/delayed_requests_test.cpp
   redis/session/handshake_test.cpp

@@ -47,7 +47,9 @@ void SimpleBackend::Queue::add(Loop& loop) {
 
 void SimpleBackend::Queue::remove(Loop& loop) {
   const std::lock_guard lock(mutex_);
-  std::erase(loops_, &loop);
+  const bool was_joined = std::erase(loops_, &loop) > 0;
+  // The loop may have been told of work that it leaves to others.
+  if (was_joined && first_ready_ != nullptr) wake_one();
 }
 
 SimpleBackend::Lane* SimpleBackend::Queue::take(Job& job, Loop& loop) {

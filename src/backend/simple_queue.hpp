@@ -69,6 +69,7 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
 
   /// From now on the loop is told of work, at once if there is some.
   void add(Loop& loop);
+  /// Work that is left is passed on to another loop or driver.
   void remove(Loop& loop);
   /// Like take(), but for a loop, which is told again if more work is left.
   Lane* take(Job& job, Loop& loop);

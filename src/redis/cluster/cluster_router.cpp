@@ -133,19 +133,21 @@ void ClusterRouter::end(Request& request, Sink& sink, std::string_view why,
   }
 }
 
+bool ClusterRouter::take_completion(Delivery& delivery) noexcept {
+  if (completions_.empty()) return false;
+  Completion& completion = completions_.back();
+  delivery.type = Delivery::Type::sink_event;
+  delivery.request = completion.request;
+  delivery.sink = completion.sink;
+  delivery.outcome = std::move(completion.outcome);
+  completions_.pop_back();
+  return true;
+}
+
 bool ClusterRouter::next(Delivery& delivery, TimePoint now) noexcept {
   for (;;) {
-    if (!completions_.empty()) {
-      Completion& completion = completions_.back();
-      delivery.type = Delivery::Type::sink_event;
-      delivery.request = completion.request;
-      delivery.sink = completion.sink;
-      delivery.outcome = std::move(completion.outcome);
-      completions_.pop_back();
-      return true;
-    }
     const auto has_one = [&](const auto& each) { return each->session.next(delivery); };
-    if (std::ranges::none_of(connections_, has_one)) return false;
+    if (!take_completion(delivery) && std::ranges::none_of(connections_, has_one)) return false;
     const bool is_event = delivery.type == Delivery::Type::sink_event;
     if (is_event && delivery.sink != &part_sink_) {
       if (ended_part(delivery)) go_to_next_master(*delivery.request->part);
@@ -214,10 +216,12 @@ void ClusterRouter::start_listing(const QueuedRequest& request, TimePoint now) {
   }
 }
 
-void ClusterRouter::on_part_listed(const Delivery& delivery) noexcept {
+void ClusterRouter::on_part_listed(Delivery& delivery) noexcept {
   if (delivery.request == nullptr) return;  // a notification
   auto* const listing = static_cast<Listing*>(delivery.request->context);
-  if (delivery.outcome.kind != Outcome::Kind::granted) listing->outcome = delivery.outcome;
+  if (delivery.outcome.kind != Outcome::Kind::granted) {
+    listing->outcome = std::move(delivery.outcome);
+  }
   if (--listing->unanswered > 0) return;
   completions_.push_back({listing->request, listing->sink, std::move(listing->outcome)});
   std::erase_if(listings_, [&](const Listing& each) { return &each == listing; });

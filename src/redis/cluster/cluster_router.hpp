@@ -84,10 +84,11 @@ class ClusterRouter final : public Router {
   [[nodiscard]] const Failure* why_unreachable() const noexcept;
   void end(Request& request, Sink& sink, std::string_view why,
            Outcome::Kind kind = Outcome::Kind::unknown) noexcept;
+  bool take_completion(Delivery& delivery) noexcept;
   void on_delivery(Delivery& delivery, TimePoint now) noexcept;
   void on_redirect(const Delivery& delivery, TimePoint now);
   void start_listing(const QueuedRequest& request, TimePoint now);
-  void on_part_listed(const Delivery& delivery) noexcept;
+  void on_part_listed(Delivery& delivery) noexcept;
   void go_to_next_master(ListPart& part) noexcept;
 
   // the slot map (cluster_map.cpp)

@@ -61,19 +61,14 @@ struct Lookup::Shared {
   FileDescriptor wake_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::string host;
   std::uint16_t port = 0;
+  Resolver resolver = nullptr;
   std::mutex mutex;
   std::optional<Answer> answer;
 
   void run() noexcept {
     Answer result;
     try {
-      std::vector<Address> found;
-      const int code = look_up(host, port, AI_ADDRCONFIG, found);
-      if (code == 0 && !found.empty()) {
-        result = std::move(found);
-      } else {
-        result = resolver_failure(host, code != 0 ? code : EAI_NONAME);
-      }
+      result = resolver(host, port);
     } catch (const std::bad_alloc&) {
       result = no_memory();
     }
@@ -83,10 +78,18 @@ struct Lookup::Shared {
   }
 };
 
-Lookup::Lookup(const RedisUri& uri) : shared_(std::make_shared<Shared>()) {
+Lookup::Answer Lookup::resolve(const std::string& host, std::uint16_t port) {
+  std::vector<Address> found;
+  const int code = look_up(host, port, AI_ADDRCONFIG, found);
+  if (code != 0 || found.empty()) return resolver_failure(host, code != 0 ? code : EAI_NONAME);
+  return found;
+}
+
+Lookup::Lookup(const RedisUri& uri, Resolver resolver) : shared_(std::make_shared<Shared>()) {
   if (!shared_->wake_fd.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
   shared_->host = uri.endpoint.host;
   shared_->port = uri.endpoint.port;
+  shared_->resolver = resolver;
   // Detached, because to join the thread is to wait for the name server.
   std::thread([shared = shared_] { shared->run(); }).detach();
 }

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +27,9 @@ struct Address {
   [[nodiscard]] const sockaddr* get() const noexcept {
     return reinterpret_cast<const sockaddr*>(&storage);  // NOLINT: as connect(2) takes it
   }
+  friend bool operator==(const Address& one, const Address& other) noexcept {
+    return one.size == other.size && std::memcmp(&one.storage, &other.storage, one.size) == 0;
+  }
 };
 
 /// The address of a Unix socket or of a numeric host. Empty for a host name.
@@ -33,11 +38,17 @@ struct Address {
 /// One look-up of a host name, on a thread of its own. getaddrinfo(3) blocks, for seconds if a name
 /// server does not answer, and no caller of a lock may wait for that. The thread lives as long as
 /// the call. A backend starts no other thread, and this one only for a host that is not numeric and
-/// whose addresses are not known.
+/// whose addresses are not known or no longer relied on.
 class Lookup {
  public:
+  using Answer = std::variant<std::vector<Address>, Failure>;
+  /// Returns the addresses of a host. May block. Throws std::bad_alloc.
+  using Resolver = Answer (*)(const std::string& host, std::uint16_t port);
+  /// Calls getaddrinfo(3).
+  [[nodiscard]] static Answer resolve(const std::string& host, std::uint16_t port);
+
   /// Throws std::system_error if no thread can be started.
-  explicit Lookup(const RedisUri& uri);
+  explicit Lookup(const RedisUri& uri, Resolver resolver = resolve);
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
   /// The thread may still run. Its result is then dropped.
@@ -45,7 +56,6 @@ class Lookup {
 
   /// Readable once the result is there.
   [[nodiscard]] int fd() const noexcept;
-  using Answer = std::variant<std::vector<Address>, Failure>;
   /// Empty: not yet.
   [[nodiscard]] std::optional<Answer> answer();
 

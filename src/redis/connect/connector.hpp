@@ -13,7 +13,8 @@
 namespace latchkey::inline v1::detail::redis {
 
 /// Finds the server and connects a transport to it: a host name is looked up unless its addresses
-/// are known, or sentinels are queried for the master. Never blocks. One thread at a time.
+/// are known and the last connection gave no reason to doubt them, or sentinels are queried for the
+/// master. Never blocks. One thread at a time.
 ///
 /// | state      | start        | resume                   | cancel | connection ended |
 /// |------------|--------------|--------------------------|--------|------------------|
@@ -33,7 +34,7 @@ class Connector {
   /// then call `resume`, as well as at `due`. broken: the attempt has failed.
   virtual Io start(Clock::time_point now) = 0;
   virtual Io resume(Clock::time_point now) = 0;
-  /// Ends an attempt that took too long, or that led to a server that failed.
+  /// Ends an attempt that took too long.
   virtual void cancel() noexcept = 0;
   virtual void wait_for(PollSet& set, PollSet::Source source) const = 0;
 
@@ -46,6 +47,9 @@ class Connector {
   virtual void watch(PollSet& /*set*/, PollSet::Source /*source*/) const {}
   /// Not empty: another server is the right one by now, and the connection is to be closed.
   virtual std::optional<Failure> check_route(Clock::time_point /*now*/) { return std::nullopt; }
+  /// The connection ends because its server did not complete the handshake, is silent or grants no
+  /// locks: the next attempt does not rely on what led to it.
+  virtual void distrust() noexcept {}
 
   // --- around a fork ---
   virtual void lock_for_fork() noexcept {}

@@ -4,15 +4,17 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 #include <variant>
 
 namespace latchkey::inline v1::detail::redis {
 
-TcpConnector::TcpConnector(const RedisUri& uri, Transport& transport)
+TcpConnector::TcpConnector(const RedisUri& uri, Transport& transport, Lookup::Resolver resolver)
     : uri_(uri),
       transport_(transport),
+      resolver_(resolver),
       addresses_(plain_addresses(uri)),
       has_name_(addresses_.empty()) {}
 
@@ -22,7 +24,7 @@ Io TcpConnector::start(Clock::time_point /*now*/) {
     return try_first_address();
   }
   try {
-    lookup_ = std::make_unique<Lookup>(uri_);
+    lookup_ = std::make_unique<Lookup>(uri_, resolver_);
   } catch (const std::system_error& error) {
     return Io::broken(system_failure("look up the host", error.code().value()));
   }
@@ -35,14 +37,22 @@ Io TcpConnector::resume(Clock::time_point /*now*/) {
   if (!answer) return Io::blocked();
   lookup_.reset();
   if (auto* const found = std::get_if<std::vector<Address>>(&*answer)) {
-    addresses_ = std::move(*found);
-    next_ = 0;
+    replace_addresses(std::move(*found));
   } else if (addresses_.empty()) {
     return Io::broken(std::move(std::get<Failure>(*answer)));
   }
   outdated_ = false;
   left_ = addresses_.size();
   return try_first_address();
+}
+
+// The address before the next one is the one that failed last, if any did.
+void TcpConnector::replace_addresses(std::vector<Address> found) {
+  const auto failed = next_ > 0
+                          ? std::ranges::find(found, addresses_[(next_ - 1) % addresses_.size()])
+                          : found.end();
+  next_ = failed != found.end() ? static_cast<std::size_t>(failed - found.begin()) + 1 : 0;
+  addresses_ = std::move(found);
 }
 
 Io TcpConnector::try_first_address() {
@@ -67,12 +77,18 @@ Io TcpConnector::try_others_if_broken(Io result) {
 }
 
 void TcpConnector::cancel() noexcept {
-  if (lookup_ == nullptr && transport_.is_open()) {
-    ++next_;
-    outdated_ = true;
+  if (lookup_ != nullptr) {
+    outdated_ = false;  // the name service is slow: the addresses that are known are tried
+  } else if (transport_.is_open()) {
+    distrust();
   }
   lookup_.reset();
   transport_.drop();
+}
+
+void TcpConnector::distrust() noexcept {
+  ++next_;
+  outdated_ = true;
 }
 
 void TcpConnector::wait_for(PollSet& set, PollSet::Source source) const {

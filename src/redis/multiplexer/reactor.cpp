@@ -173,6 +173,9 @@ void Reactor::disconnect(MultiplexerState& state, ServerConnection& connection, 
   if (connecting) {
     connection.connector->cancel();
   } else {
+    // A server that worked until it closed the connection may come back at its address.
+    const bool worked = session.stage() == Session::Stage::up && !session.trouble();
+    if (!worked) connection.connector->distrust();
     connection.transport.close();
   }
   connection.write_blocked = false;

@@ -16,6 +16,12 @@ HoldId listener_id(const Request& request) {
   return request.type == LockType::FAIR || request.queues ? request.id : HoldId{};
 }
 
+/// Whether both requests of one sink are about the same listener.
+bool have_one_listener(const Request& one, const Request& other) {
+  return one.key == other.key && listener_id(one) == listener_id(other) &&
+         one.queues == other.queues && one.latch == other.latch;
+}
+
 }  // namespace
 
 void ChannelSubscriptions::add(const Request& request, Sink& sink) {
@@ -60,7 +66,29 @@ std::string_view ChannelSubscriptions::command_for(Verb verb) const noexcept {
   return sharded_ ? "SUNSUBSCRIBE" : "UNSUBSCRIBE";
 }
 
-void ChannelSubscriptions::remove(const Request& request, Sink& sink) noexcept {
+void ChannelSubscriptions::remove_all(std::span<Request* const> requests, Sink& sink) noexcept {
+  const auto is_subscribe = [](const Request* each) { return each->verb == Verb::subscribe; };
+  auto left = std::ranges::count_if(requests, is_subscribe);
+  for (std::size_t index = 0; index < requests.size(); ++index) {
+    const Request& request = *requests[index];
+    if (is_subscribe(&request)) --left;
+    if (request.verb != Verb::unsubscribe) continue;
+    remove(request, sink, left > 0 ? requests.subspan(index + 1) : std::span<Request* const>());
+  }
+}
+
+// Whether one of the later requests lets the listener of `by` listen to the channel.
+bool ChannelSubscriptions::is_wanted(const std::string& channel, const Request& by,
+                                     std::span<Request* const> later) const {
+  return std::ranges::any_of(later, [&](const Request* each) {
+    if (each->verb != Verb::subscribe || !have_one_listener(*each, by)) return false;
+    const Channels channels = channels_of(*each, layout_);
+    return std::ranges::find(channels.all(), channel) != channels.all().end();
+  });
+}
+
+void ChannelSubscriptions::remove(const Request& request, Sink& sink,
+                                  std::span<Request* const> later) noexcept {
   const auto drop_from = [&](std::vector<Listener>& listeners) {
     std::erase_if(listeners, [&](const Listener& each) {
       return each.sink == &sink && each.key == request.key && each.id == listener_id(request) &&
@@ -72,9 +100,14 @@ void ChannelSubscriptions::remove(const Request& request, Sink& sink) noexcept {
     const Channels channels = channels_of(request, layout_);
     for (const std::string& channel : channels.all()) {
       const auto found = channels_.find(channel);
-      if (found != channels_.end() && drop_from(found->second)) channels_.erase(found);
+      if (found == channels_.end() || is_wanted(channel, request, later)) continue;
+      if (drop_from(found->second)) channels_.erase(found);
     }
   } catch (const std::bad_alloc&) {
+    const bool comes_back = std::ranges::any_of(later, [&](const Request* each) {
+      return each->verb == Verb::subscribe && have_one_listener(*each, request);
+    });
+    if (comes_back) return;
     // There is no memory for the names of the channels: all channels are searched.
     for (auto at = channels_.begin(); at != channels_.end();) {
       at = drop_from(at->second) ? channels_.erase(at) : std::next(at);

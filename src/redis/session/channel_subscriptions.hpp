@@ -52,7 +52,10 @@ class ChannelSubscriptions {
   void add_all(std::span<Request* const> requests, Sink& sink);
   /// Adds the listeners of a channel that another session had. Throws std::bad_alloc.
   void add(Channel channel);
-  void remove(const Request& request, Sink& sink) noexcept;
+  void remove(const Request& request, Sink& sink) noexcept { remove(request, sink, {}); }
+  /// Removes what every unsubscribe among the requests ends. What a later subscribe among them
+  /// listens to stays.
+  void remove_all(std::span<Request* const> requests, Sink& sink) noexcept;
   void clear() noexcept;
 
   /// Takes out the channels for which `moves(name)` holds.
@@ -101,6 +104,9 @@ class ChannelSubscriptions {
     }
   };
 
+  void remove(const Request& request, Sink& sink, std::span<Request* const> later) noexcept;
+  [[nodiscard]] bool is_wanted(const std::string& channel, const Request& by,
+                               std::span<Request* const> later) const;
   [[nodiscard]] std::string_view command_for(Verb verb) const noexcept;
 
   const Layout& layout_;

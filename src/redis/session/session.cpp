@@ -58,6 +58,7 @@ void Session::submit(std::span<Request* const> requests, Sink& sink, TimePoint n
   now_ = std::max(now_, now);
   reserve(requests.size(), sink);
   subscriptions_.add_all(requests, sink);
+  subscriptions_.remove_all(requests, sink);
   for (Request* const request : requests) {
     const TimePoint from = request->sent != TimePoint{} ? request->sent : now;
     enqueue({request, &sink, later(from, settings_.timeout), 0}, false);
@@ -69,6 +70,9 @@ void Session::resubmit(const QueuedRequest& request, bool asking, TimePoint now)
   now_ = std::max(now_, now);
   reserve(1, *request.sink);
   if (request.request->verb == Verb::subscribe) subscriptions_.add(*request.request, *request.sink);
+  if (request.request->verb == Verb::unsubscribe) {
+    subscriptions_.remove(*request.request, *request.sink);
+  }
   enqueue(request, asking);
   after_submit(now);
 }
@@ -80,9 +84,6 @@ void Session::enqueue(const QueuedRequest& request, bool asking) noexcept {
   command.hops = request.hops;
   if (settings_.login.cluster && is_check(command.verb)) {
     command.slot = slot_of(request.request->key);
-  }
-  if (request.request->verb == Verb::unsubscribe) {
-    subscriptions_.remove(*request.request, *request.sink);
   }
   pipeline_.expect_expiry(deadline_of(command));
 }

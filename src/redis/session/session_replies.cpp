@@ -123,7 +123,7 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
   }
   if (reply.type == REDIS_REPLY_ERROR) {
     if (redirected_by(text_of(reply), command, delivery)) return true;
-    // Another server is the master by now, so this connection ends.
+    // Another server is the master by now, so this connection ends, and its name is looked up.
     if (server_words(text_of(reply)).starts_with("READONLY")) trouble_ = is_replica();
   }
   if (is_noscript(reply) && command.kind == InFlightCommand::Kind::script) {

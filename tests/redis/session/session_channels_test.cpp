@@ -192,6 +192,23 @@ TEST_F(SessionTest, KeysThatShareAChannelAreBothNotifiedAndUnsubscribedTogether)
   EXPECT_FALSE(session.listens());
 }
 
+TEST_F(SessionTest, ASubscribeSubmittedTogetherWithAnEarlierUnsubscribeListens) {
+  bring_up();
+  submit(Verb::subscribe, "k", 0);
+  sent();
+  say("+PONG\r\n");
+  Request* const both[] = {&request(Verb::unsubscribe, "k", 0), &request(Verb::subscribe, "k", 0)};
+  session.submit(both, sink, now);
+  sent();
+  say("+PONG\r\n+PONG\r\n");
+  EXPECT_EQ(sink.outcomes.size(), 3U);
+  say(testing::message("redisson_lock__channel:{k}", "0"));
+  EXPECT_EQ(sink.notifications.size(), 1U);
+  Request* const reversed[] = {both[1], both[0]};
+  session.submit(reversed, sink, now);
+  EXPECT_FALSE(session.listens());
+}
+
 TEST_F(SessionTest, OtherPushesAndUnknownChannelsAreIgnored) {
   bring_up();
   say(testing::message("elsewhere", "0") + ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n>0\r\n");

@@ -1,7 +1,8 @@
-// SimpleBackend: exceptions, order per key, concurrent keys, forks.
+// SimpleBackend: exceptions, order per key, concurrent keys, loops that leave, forks.
 #include <latchkey/simple_backend.hpp>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include <latchkey/loop_driver.hpp>
 #include <latchkey/testing/contract/probe.hpp>
 
 namespace latchkey {
@@ -132,6 +134,32 @@ TEST(SimpleBackend, ASubmitByAnotherThreadWakesASleepingDriver) {
   Request* const one[] = {&request};
   backend.submit(one, sink);  // and drives nothing itself
   driver.join();
+}
+
+TEST(SimpleBackend, ALoopThatLeavesBeforeItDrivesPassesItsWorkOn) {
+  Scripted backend([](const Request&) {});
+  struct Note final : Sink {
+    void completed(Request&, Outcome&&) noexcept override { done = true; }
+    void notified(const Notification&) noexcept override {}
+    bool done = false;
+  } sink;
+  const auto first = backend.make_loop_driver(), second = backend.make_loop_driver();
+  const auto is_notified = [](const LoopDriver& loop) {
+    pollfd polled{.fd = loop.descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) == 1;
+  };
+  first->join();
+  second->join();
+  Request request;
+  request.key = "k";
+  Request* const one[] = {&request};
+  backend.submit(one, sink);
+  ASSERT_TRUE(is_notified(*first));
+  ASSERT_FALSE(is_notified(*second)) << "one loop is enough for one request";
+  first->leave();
+  ASSERT_TRUE(is_notified(*second));
+  second->drive();
+  EXPECT_TRUE(sink.done);
 }
 
 TEST(SimpleBackend, AForkedChildStartsEmpty) {
