@@ -85,8 +85,10 @@ void Sessions::keep_alive(Session& session) {
 
 void Sessions::on_kept_alive(Session& session, CallEnd&& end) {
   session.keeping_alive = false;
-  if (!end.ok()) return answer_wishes(session, false);
-  if (decode_lease(end.reply).ttl <= 0) return lose(session);
+  const LeaseReply lease = decode_lease(end.reply);
+  const bool malformed = lease.id != session.lease;
+  if (!end.ok() || malformed) return answer_wishes(session, false);
+  if (lease.ttl <= 0) return lose(session);
   session.assured_until = std::max(session.assured_until, later(session.keep_alive_sent, timeout_));
   answer_wishes(session, true);
 }

@@ -93,5 +93,81 @@ TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
   }
 }
 
+/// Grants every transaction, and answers other calls as `without_watches` does.
+std::string with_grants(const FakeEtcd::Call& call) {
+  if (!call.path.ends_with("/Txn")) return without_watches(call);
+  const std::string header = ProtobufWriter().number(3, 7).take();
+  const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
+  return etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
+         etcd_wire::trailer(call.stream);
+}
+
+// An empty reply ended all holds of the session, and one about another lease renewed them.
+TEST(EtcdReplies, AKeepAliveThatDoesNotNameTheLeaseIsUnknown) {
+  for (const std::string& reply : {std::string(), ProtobufWriter().number(3, 45).take(),
+                                   ProtobufWriter().number(2, 6).number(3, 45).take()}) {
+    FakeEtcd server([&](const FakeEtcd::Call& call) {
+      return call.path.ends_with("KeepAlive")
+                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, reply) +
+                       etcd_wire::trailer(call.stream)
+                 : with_grants(call);
+    });
+    const std::jthread serving([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) static_cast<void>(server.work(10));
+    });
+    register_etcd();
+    const Options options{.command_timeout = 5s};
+    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const HoldId id = probe.fresh_id();
+    EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 5s).kind, Outcome::Kind::granted);
+    // The grant of the lease has confirmed less than the whole session from now on.
+    EXPECT_EQ(probe.renew("k", LockType::FENCED, id, 45s).kind, Outcome::Kind::unknown);
+  }
+}
+
+// The number 256 was cut to 0, which is success, and of `0x` only the digit was read.
+TEST(EtcdReplies, AStatusThatIsNotThatOfSuccessGrantsNothing) {
+  for (const std::string status : {"256", "0x"}) {
+    FakeEtcd server([&](const FakeEtcd::Call& call) {
+      const std::string header = ProtobufWriter().number(3, 7).take();
+      const std::string granted = ProtobufWriter().message(1, header).number(2, 1).take();
+      return call.path.ends_with("/Txn")
+                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, granted) +
+                       etcd_wire::trailer(call.stream, status)
+                 : without_watches(call);
+    });
+    const std::jthread serving([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) static_cast<void>(server.work(10));
+    });
+    register_etcd();
+    const Options options{.command_timeout = 5s};
+    testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+    const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 5s);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown) << status;
+    EXPECT_FALSE(outcome.reason.empty()) << status;
+  }
+}
+
+// It was read as a transaction that had found the key deleted, so a hold that lasts was gone.
+TEST(EtcdReplies, ASuccessWithoutAMessageIsUnknown) {
+  int transactions = 0;  // the thread that serves counts them
+  FakeEtcd server([&](const FakeEtcd::Call& call) {
+    return call.path.ends_with("/Txn") && ++transactions > 1
+               ? etcd_wire::head(call.stream) + etcd_wire::trailer(call.stream)
+               : with_grants(call);
+  });
+  const std::jthread serving([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(server.work(10));
+  });
+  register_etcd();
+  const Options options{.command_timeout = 5s};
+  testing::Probe probe(detail::find_backend_factory("etcd")(server.uri(), options), options);
+  const HoldId id = probe.fresh_id();
+  EXPECT_EQ(probe.acquire("k", LockType::FENCED, id, 5s).kind, Outcome::Kind::granted);
+  const Outcome outcome = probe.renew("k", LockType::FENCED, id, 5s);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
+}
+
 }  // namespace
 }  // namespace latchkey::tests

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/transport/byte_stream.hpp"
 
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -15,25 +15,27 @@
 #include <utility>
 #include <variant>
 
+#include <latchkey/in_quotes.hpp>
+
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
 using Address = stores::HostLookup::Address;
 
-/// Starts to connect to a numeric address.
-int start_connect(int socket, const Address& address, bool is_v6) noexcept {
-  if (is_v6) {
-    sockaddr_in6 name{};
-    name.sin6_family = AF_INET6;
-    name.sin6_port = htons(address.endpoint.port);
-    ::inet_pton(AF_INET6, address.number.c_str(), &name.sin6_addr);
-    return ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name);  // NOLINT
-  }
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_port = htons(address.endpoint.port);
-  ::inet_pton(AF_INET, address.number.c_str(), &name.sin_addr);
-  return ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name);  // NOLINT
+struct FreeAddresses {
+  void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+using SocketAddress = std::unique_ptr<addrinfo, FreeAddresses>;
+
+/// A numeric address, in the zone that it may name (fe80::1%eth0). Null: the zone is not there.
+SocketAddress socket_address_of(const Address& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  const std::string port = std::to_string(address.endpoint.port);
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(address.number.c_str(), port.c_str(), &hints, &found);
+  return SocketAddress(error == 0 ? found : nullptr);
 }
 
 /// TCP connects a socket to itself if the system gives it the very port that it connects to.
@@ -84,15 +86,20 @@ void ByteStream::connect_next() {
   const Address address = std::move(addresses_.front());
   addresses_.pop_front();
   state_ = State::connecting;
-  const bool is_v6 = address.number.find(':') != std::string::npos;
-  const int family = is_v6 ? AF_INET6 : AF_INET;
-  socket_ = FileDescriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const SocketAddress name = socket_address_of(address);
+  if (name == nullptr) {
+    return try_next_or_fail("connect: " + in_quotes(address.number) +
+                            " is no address here: the word behind its '%' must name a network "
+                            "interface of this machine");
+  }
+  socket_ =
+      FileDescriptor(::socket(name->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket_.valid()) return fail("socket: " + text_of(errno));
   const int on = 1;  // a connection without the options works, too
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  const bool begun = start_connect(socket_.get(), address, is_v6) == 0 || errno == EINPROGRESS;
-  if (!begun) return connect_failed(errno);
+  const int done = ::connect(socket_.get(), name->ai_addr, name->ai_addrlen);
+  if (done != 0 && errno != EINPROGRESS) return connect_failed(errno);
   descriptors_.watch(socket_.get(), POLLOUT);
   continue_connect();
 }
@@ -108,13 +115,16 @@ void ByteStream::continue_connect() {
 }
 
 void ByteStream::connect_failed(int error) {
-  if (!addresses_.empty()) {
-    close_socket();
-    return connect_next();
-  }
   const bool refused = error == ECONNREFUSED;
-  fail(refused ? "connection refused: nothing listens there" : "connect: " + text_of(error),
-       refused);
+  try_next_or_fail(
+      refused ? "connection refused: nothing listens there" : "connect: " + text_of(error),
+      refused);
+}
+
+void ByteStream::try_next_or_fail(std::string why, bool nothing_listens) {
+  if (addresses_.empty()) return fail(std::move(why), nothing_listens);
+  close_socket();
+  connect_next();
 }
 
 void ByteStream::connected() {
@@ -164,10 +174,12 @@ void ByteStream::receive(std::string& received) {
     }
     const bool was_open = state_ == State::open;
     if (!was_open) shake_hands(bytes);
+    if (state_ == State::broken) return;
     if (state_ != State::open) continue;
     const TlsFilter::State state =
         filter_->decrypt(was_open ? bytes : std::string_view(), received, output_);
     write_out();
+    if (state_ == State::broken) return;
     if (state == TlsFilter::State::ended) return fail("the server has closed the connection");
     if (state == TlsFilter::State::broken) return fail(filter_->failure());
   }

@@ -55,6 +55,7 @@ class ByteStream {
   void connect_next();
   void continue_connect();
   void connect_failed(int error);
+  void try_next_or_fail(std::string why, bool nothing_listens = false);
   void connected();
   void shake_hands(std::string_view received);
   void receive(std::string& received);

@@ -34,8 +34,8 @@ inline constexpr std::array<std::string_view, 10> method_paths{"/etcdserverpb.KV
                                                                "/etcdserverpb.Auth/Authenticate",
                                                                "/etcdserverpb.Maintenance/Status"};
 
-/// The status codes of gRPC that matter here.
-enum class GrpcStatus : std::int8_t {
+/// The status codes of gRPC that matter here. A server may send any number.
+enum class GrpcStatus : int {
   no_answer = -1,  ///< no status: the connection broke or was not made, or a proxy answered
   ok = 0,
   invalid_argument = 3,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <system_error>
 
 #include "stores/etcd/transport/grpc_message.hpp"
 
@@ -17,8 +18,12 @@ constexpr std::chrono::milliseconds ping_delay{50};
 /// The limit for what has arrived of all replies that are not complete, as for a reply of Redis.
 constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 
+/// Leaves the number as it is if the text is not one as a whole.
 void read_number(std::string_view text, int& number) noexcept {
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  int read = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, read);
+  if (error == std::errc() && stop == end) number = read;
 }
 
 }  // namespace
@@ -221,7 +226,12 @@ CallEnd GrpcTransport::end_of(Call& call, std::uint32_t error) {
   const std::string& text = call.status_text;
   end.text = text.starts_with(origin) ? text.substr(origin.size()) : text;
   if (!end.ok() && end.text.empty()) end.text = "gRPC status " + std::to_string(call.status);
-  static_cast<void>(take_message(call.received, end.reply));
+  const bool has_message = take_message(call.received, end.reply);
+  const bool is_stream = call.on_message != nullptr;
+  if (end.ok() && !has_message && !is_stream) {
+    end.status = GrpcStatus::no_answer;
+    end.text = "malformed reply: a call that succeeded has no message";
+  }
   return end;
 }
 
