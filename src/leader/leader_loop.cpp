@@ -53,7 +53,10 @@ void LeaderLoop::request_end() noexcept {
 void LeaderLoop::throw_if_ended_early() const {
   const ScopedLock lock(mutex_);
   if (state_ == LeaderState::ended && !closed_) return;
-  LockSite site{locks_.options().prefix + key_, LockType::FENCED, locks_.describe()};
+  LockSite site{.key = key_,
+                .type = LockType::FENCED,
+                .backend = locks_.describe(),
+                .prefix = locks_.options().prefix};
   if (closed_) throw Closed(std::move(site));
   throw Cancelled(std::move(site));
 }

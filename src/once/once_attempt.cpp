@@ -62,7 +62,7 @@ bool OnceAttempt::begin() {
 
 Attempt OnceAttempt::attempt() const {
   const milliseconds left =
-      std::chrono::ceil<milliseconds>(report_.instant + job_->schedule.start_within - job_->now());
+      std::chrono::ceil<milliseconds>(job_->schedule.too_late_at(report_.instant) - job_->now());
   return {
       .type = LockType::REENTRANT,
       .wait = std::clamp(left, milliseconds(0), job_->wait),

@@ -65,12 +65,13 @@ void OnceLoopState::tell(std::string_view why) const noexcept {
   try {
     const OnceReport::Instant instant = job->schedule.instant_at(job->now());
     Event event;
-    event.key = job->locks.options().prefix + job->key;
+    event.key = job->key;
     event.text = instant_text(instant) + ": " + std::string(why);
     event.kind = Event::Kind::once_failed;
     if (job->locks.options().listener == nullptr) {
       event.kind = Event::Kind::warning;
-      event.text = "the job '" + event.key + "' failed at " + event.text + "; it is tried again";
+      event.text = "the job '" + job->locks.options().prefix + job->key + "' failed at " +
+                   event.text + "; it is tried again";
     }
     job->locks.publish(event);
   } catch (const std::exception&) {

@@ -21,6 +21,11 @@ bool OnceSchedule::is_in_time(Wall instant, Wall now) const {
   return !cron || now < cron->next(instant);
 }
 
+OnceSchedule::Wall OnceSchedule::too_late_at(Wall instant) const {
+  const Wall end = instant + start_within;
+  return cron ? std::min(end, cron->next(instant)) : end;
+}
+
 std::chrono::milliseconds OnceSchedule::mark() const noexcept { return period + 2 * clock_error; }
 
 std::chrono::milliseconds OnceSchedule::mark(Wall instant) const {

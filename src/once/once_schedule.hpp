@@ -38,6 +38,9 @@ struct OnceSchedule {
   /// Whether a run of `instant` may begin. Asked before the request, and after its grant.
   [[nodiscard]] bool is_in_time(Wall instant, Wall now) const;
 
+  /// From then on it is too late to begin a run of `instant`.
+  [[nodiscard]] Wall too_late_at(Wall instant) const;
+
   /// How long the key of an instant stays locked from its grant on: at most, and that of `instant`.
   [[nodiscard]] std::chrono::milliseconds mark() const noexcept;
   [[nodiscard]] std::chrono::milliseconds mark(Wall instant) const;

@@ -15,6 +15,7 @@
 
 #include "asio/fixture.hpp"
 #include "support/child.hpp"
+#include "support/polling.hpp"
 #include "support/servers/redis_server.hpp"
 
 namespace latchkey::tests {
@@ -122,6 +123,28 @@ TEST(AsioContext, LocksMayEndBeforeTheContext) {
       const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
     }(Locks::connect(server.unix_uri())));
   }
+}
+
+// The thread that brought the reply deleted the space, and with it the backend that it was in and
+// itself: the process ended.
+TEST(AsioContext, AReleaseWhoseReplyComesAfterTheContextAndTheLocksEndsTheConnection) {
+  RedisServer server;
+  std::optional<Locks> locks = Locks::connect(server.unix_uri());
+  Hold hold = locks->lock("k").acquire();
+  std::optional<asio::io_context> context(std::in_place);
+  server.stop();
+  async_release(std::move(hold), asio::bind_executor(*context, [](const std::exception_ptr&, bool) {
+                  ADD_FAILURE() << "the handler was called";
+                }));
+  context.reset();
+  locks.reset();
+  server.resume();
+  RedisClient client = server.client();
+  await("the end of the connection", [&] {
+    const std::string list = client({"CLIENT", "LIST"}).text();
+    return list.find("name=latchkey") == std::string::npos ? std::string() : list;
+  });
+  EXPECT_EQ(client({"EXISTS", "k"}).integer(), 0);
 }
 
 /// The inherited hold is lost, and its release does nothing. No operation reads its space, which

@@ -120,6 +120,23 @@ TEST_F(AsioLead, CloseEndsIt) {
   EXPECT_THROW(rethrow(ended), Closed);
 }
 
+TEST_F(AsioLead, ErrorsNameTheKeyAsItWasGiven) {
+  const Locks prefixed = Locks::connect("memory:", {.prefix = "app:"});
+  const Hold other = prefixed.lock("leader", LockType::FENCED).acquire();
+  std::exception_ptr ended;
+  async_lead(
+      prefixed, "leader", [](std::uint64_t) { return until_cancelled(); },
+      asio::bind_executor(context, [&](std::exception_ptr error) { ended = std::move(error); }));
+  prefixed.close(0ms);
+  context.run();
+  try {
+    rethrow(ended);
+    FAIL() << "it had no error";
+  } catch (const Closed& error) {
+    EXPECT_EQ(error.key(), "leader");
+  }
+}
+
 TEST_F(AsioLead, EndOfTheContextReleasesTheLock) {
   {
     asio::io_context ends;

@@ -17,6 +17,7 @@ namespace {
 class UnreportedRelease final : public StartedCall {
  public:
   explicit UnreportedRelease(LockSpace& space) noexcept : StartedCall(space) {}
+  ~UnreportedRelease() { drop_space_later(); }  // this thread may be inside the space's backend
 };
 
 }  // namespace

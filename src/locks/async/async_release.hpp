@@ -37,6 +37,9 @@ class AsyncRelease {
   class Part final : public AsyncCall {
    public:
     Part(AsyncRelease& whole, const SingleHold& hold);
+    /// After the end of its context the release ends on the thread that brought the answer, perhaps
+    /// inside the backend of a space that nothing else keeps.
+    ~Part() { drop_space_later(); }
 
    private:
     void answered() noexcept override { whole_.part_ended(); }

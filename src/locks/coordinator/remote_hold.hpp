@@ -108,7 +108,9 @@ class RemoteHold {
   /// Held by an acquire of several keys that waits for others: the listener does not know of it.
   bool unreported = false;
   bool stop_pending = false;  ///< lost, but there was no memory to request the stop
-  bool end_reported = false;  ///< the listener knows of its release, or that it is unconfirmed
+  /// The listener knows of its release, or that it is unconfirmed; or it is left to those that have
+  /// joined it, each of which has an end of its own.
+  bool end_reported = false;
   Owner owner = Owner::nobody();
   Origin origin{};  ///< Call::origin of the first call that was granted to `owner`
 

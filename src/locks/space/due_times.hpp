@@ -24,13 +24,19 @@ class DueTimes {
   /// The group of the waits that belong to no shard; see note_waits.
   static constexpr std::size_t waits_group = groups;
 
-  /// Something in `group` is due at `at`. Wakes the timer thread if it sleeps for longer.
+  /// Something in `group` is due at `at`. Wakes the timer thread if it sleeps for longer. Called
+  /// with the mutex of a shard of the group held, which the timer thread locks after `clear`:
+  /// either this thread finds the time cleared, or the timer thread finds what is due in the shard.
   void note(std::size_t group, Clock::time_point at) noexcept {
     if (ticks(at) < next_due_[group].at.load(std::memory_order_relaxed)) lower_and_wake(group, at);
   }
 
-  /// The waits that belong to no shard (LatchWaits) are due at `at`.
-  void note_waits(Clock::time_point at) noexcept { note(waits_group, at); }
+  /// The waits that belong to no shard (LatchWaits) are due at `at`. No mutex orders this with
+  /// `clear`. Both therefore read and write the time in one step: either this thread finds it
+  /// cleared, and lowers it, or the timer thread finds what this one wrote before.
+  void note_waits(Clock::time_point at) noexcept {
+    if (ticks(at) < next_due_[waits_group].at.fetch_add(0)) lower_and_wake(waits_group, at);
+  }
 
   // --- by the timer thread ---
   /// Returns once something was due for the first time, or wake() was called.
@@ -38,7 +44,8 @@ class DueTimes {
   [[nodiscard]] bool is_due(std::size_t group, Clock::time_point now) const noexcept {
     return next_due_[group].at.load() <= ticks(now);
   }
-  void clear(std::size_t group) noexcept { next_due_[group].at.store(ticks(Clock::never())); }
+  /// What is due in `group` is looked at afterwards.
+  void clear(std::size_t group) noexcept { next_due_[group].at.exchange(ticks(Clock::never())); }
   /// Does what note does, without a wake-up.
   void lower(std::size_t group, Clock::time_point at) noexcept;
   /// Until when the timer thread may sleep; Clock::time_point::min(): not at all, because a time

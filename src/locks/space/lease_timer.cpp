@@ -28,7 +28,7 @@ void LeaseTimer::start(std::string_view key, LockType type) {
     running_.store(true, std::memory_order_release);
   } catch (const std::system_error& error) {
     throw BackendUnavailable(
-        {std::string(key), type, to_.backend.describe()},
+        to_.space.site_of(key, type),
         "nothing was requested, because the thread that renews locks cannot be created (" +
             error.code().message() +
             "): raise the limit on threads (ulimit -u, the cgroup's pids.max) or use fewer");

@@ -34,6 +34,7 @@ class LeaseTimer {
     Reporter& reporter;
     Clock& clock;
     Backend& backend;
+    const LockSpace& space;  ///< describes locks for errors
   };
 
   explicit LeaseTimer(const Surroundings& surroundings) noexcept : to_(surroundings) {}

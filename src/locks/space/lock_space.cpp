@@ -98,7 +98,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
                    options_.command_timeout < std::chrono::milliseconds(100)),
       reports_grants_(settings_.events == CoordinatorSettings::Events::everything),
       driver_({clock_, *backend_, *this, reporter_, closers_, due_times_}),
-      timer_({driver_, due_times_, latch_waits_, reporter_, clock_, *backend_}),
+      timer_({driver_, due_times_, latch_waits_, reporter_, clock_, *backend_, *this}),
       direct_requests_(driver_, clock_),
       latch_waits_(*this) {
   reporter_.warn();

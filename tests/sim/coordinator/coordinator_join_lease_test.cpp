@@ -26,6 +26,21 @@ TEST(CoordinatorJoinLease, AllAreLostWhenTheBackendNoLongerHasTheHold) {
   EXPECT_TRUE(script.idle());
 }
 
+TEST(CoordinatorJoinLease, AReaderThatHasReleasedIsNotReportedAsLost) {
+  CoordinatorSettings settings = with_cohorts();
+  settings.events = CoordinatorSettings::Events::everything;
+  Readers script(30s, settings);
+  Caller& second = script.join();
+  (void)script.events();
+  script.release(script.first());
+  EXPECT_EQ(script.events(), "released");
+  script.notify(Notification::Kind::gone, 1);
+  EXPECT_EQ(script.events(), "lost");
+  EXPECT_EQ(script.release(second).answer, Answer::lost);
+  EXPECT_EQ(script.events(), "");
+  EXPECT_TRUE(script.idle());
+}
+
 TEST(CoordinatorJoinLease, AllAreLostWhenTheLeaseEnds) {
   Readers script(1s);
   Caller& second = script.join(1s);

@@ -207,5 +207,19 @@ TEST(CoordinatorOtherKind, WaitingCallsAreRefusedOnceTheKeyIsALock) {
   script.cancel(lock);
 }
 
+TEST(CoordinatorOutage, AnExtendWithoutAReplyIsNotBusyBecauseANeighbourIs) {
+  Script script;
+  Caller& held = script.acquire(READ, 1s, 30s, Owner::make());
+  script.answer(Kind::granted);
+  Caller& extend = script.extend(held, 60s);
+  Caller& neighbour = script.acquire(READ, 20s, 30s, Owner::make());
+  EXPECT_EQ(script.sent(), "acquire 1 30000, renew 1 60000, acquire 2 30000");
+  script.answer(Verb::acquire, Kind::busy);
+  EXPECT_EQ(neighbour.answer, Answer::pending);
+  script.pass(2s);
+  EXPECT_EQ(extend.answer, Answer::unavailable);
+  EXPECT_EQ(neighbour.answer, Answer::pending);
+}
+
 }  // namespace
 }  // namespace latchkey::sim

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include <latchkey/cron.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/once_per.hpp>
 
@@ -72,6 +73,18 @@ TEST_F(OnceFailureTest, AWaitEndsWhenItIsTooLateForTheInstant) {
   const auto began = clock.now();
   EXPECT_FALSE(there.run([] {}));
   EXPECT_EQ(clock.now() - began, 10s);
+}
+
+// It waited past the next instant, which it could then miss.
+TEST_F(OnceFailureTest, AWaitOfACronJobEndsWithItsInstant) {
+  const Cron often("*/5 * * * *");
+  const OncePer here = one.locks.once_per("report", often);
+  const OncePer there = other.locks.once_per("report", often, {.wait = 10min});
+  ASSERT_TRUE(here.run([] {}));
+  const auto next = there.next_instant();
+  const auto skip_waits = clock.skip_waits();
+  EXPECT_FALSE(there.run([] {}));
+  EXPECT_EQ(clock.wall(), next);
 }
 
 // The process is frozen between the request and its reply. By then the mark of another run has

@@ -14,6 +14,7 @@
 
 #include <latchkey/cron.hpp>
 
+#include "once/once_schedule.hpp"
 #include "unit/once/once_fixture.hpp"
 
 namespace latchkey {
@@ -91,6 +92,22 @@ TEST_F(OnceLoopTest, ClosedLocksEndIt) {
   const OncePer daily = one.locks.once_per("daily", 24h);
   one.locks.close(0ms);
   daily.run_until({}, [] { ADD_FAILURE(); });
+}
+
+TEST_F(OnceLoopTest, AFailureBeforeTheBodyNamesTheKeyAsItWasGiven) {
+  tests::Recorder recorder;
+  const Locks locks(detail::make_memory_backend("memory:" + store, {.clock = &clock}),
+                    {.prefix = "app:", .clock = &clock, .listener = &recorder});
+  const OncePer daily = locks.once_per("daily", 24h);
+  const std::string of_instant = detail::once_key("daily", daily.current_instant());
+  const Hold other = locks.semaphore(of_instant, 1).acquire();
+  std::jthread loop([&](const std::stop_token& stop) {
+    daily.run_until(stop, [] { ADD_FAILURE() << "the key is a semaphore"; });
+  });
+  ASSERT_TRUE(recorder.await(Kind::once_failed));
+  loop.request_stop();
+  loop.join();
+  EXPECT_EQ(recorder.of(Kind::once_failed)[0].key, "daily");
 }
 
 TEST_F(OnceLoopTest, CronJobRunsOncePerInstantAndItsKeyEndsWithIt) {

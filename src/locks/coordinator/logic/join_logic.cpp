@@ -119,7 +119,9 @@ RemoteHold* JoinLogic::leave(RemoteHold& hold, Clock::time_point retain_until, C
     if (call != nullptr) answer(*std::exchange(call, nullptr), Answer::granted);
   }
   if (!is_joiner) {
-    // The holds that have joined it are left: it stays, and no owner re-enters it.
+    // The holds that have joined it are left: it stays, and no owner re-enters it. Whatever becomes
+    // of it meanwhile is an end of theirs, and not another one of its own.
+    shared.end_reported = true;
     state_.holds.change_owner(shared, Owner::nobody());
     return nullptr;
   }
@@ -135,6 +137,7 @@ void JoinLogic::take_place_of(RemoteHold& hold, const RemoteHold& last) {
   hold.origin = last.origin;
   hold.granted_at = last.granted_at;
   hold.unreported = last.unreported;
+  hold.end_reported = last.is_marked_lost();
 }
 
 void JoinLogic::on_renewed(RemoteHold& hold) {

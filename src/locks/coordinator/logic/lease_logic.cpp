@@ -201,6 +201,7 @@ bool LeaseLogic::mark_lost(RemoteHold& hold, std::string_view reason) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return false;
   hold.check_at = Clock::never();
   hold.wanted = milliseconds(0);
+  if (hold.end_reported) return true;
   if (hold.stop.stop_possible()) request_stop(hold);
   if (reports(Event::Kind::lost)) report(Event::Kind::lost, hold, reason);
   return true;

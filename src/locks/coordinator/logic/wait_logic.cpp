@@ -166,9 +166,10 @@ void WaitLogic::give_up(Call& call, Answer result) {
 void WaitLogic::give_up_waiting(Call& call) {
   const bool has_requested = call.hold != nullptr;
   // A call that has just come to the front counts as busy if a call before it had that reply
-  // meanwhile.
+  // meanwhile. A renewal does not: its owner holds the key.
   const bool was_busy = call.last_reply == LastReply::busy ||
-                        (call.last_reply == LastReply::none && state_.busy_at >= call.asked);
+                        (call.last_reply == LastReply::none && claim_of(call) != nullptr &&
+                         state_.busy_at >= call.asked);
   const bool unknown = has_requested ? !was_busy || call.forever : nobody_knows_holder(call);
   // Such a call has no reason of its own, and gives that of the calls before it.
   if (unknown && call.reason.empty()) call.reason = state_.silence_reason.view();
