@@ -1,4 +1,4 @@
-// What `latchkey top` asks the backend for.
+// The queries that `latchkey top` sends to the backend.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 

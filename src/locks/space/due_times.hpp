@@ -44,7 +44,7 @@ class DueTimes {
   [[nodiscard]] bool is_due(std::size_t group, Clock::time_point now) const noexcept {
     return next_due_[group].at.load() <= ticks(now);
   }
-  /// What is due in `group` is looked at afterwards.
+  /// The caller then looks at everything that is due in `group`.
   void clear(std::size_t group) noexcept { next_due_[group].at.exchange(ticks(Clock::never())); }
   /// Does what note does, without a wake-up.
   void lower(std::size_t group, Clock::time_point at) noexcept;
