@@ -242,27 +242,37 @@ resolved_newest() {
 }
 
 # unpack <suite> <folder> <package>...: downloads packages and unpacks them there, without
-# installing them. If it fails, apt's output is in $deps/apt.log.
+# installing them. The system's own suite is read as the system reads it. If it fails, apt's output is
+# in $deps/apt.log.
 unpack() {
-  local suite=$1 folder=$2 apt=$deps/apt package
+  local suite=$1 folder=$2 apt=$deps/apt package config=$deps/apt/apt.conf
   shift 2
   say "taking $* from Debian's $suite into build/deps"
   rm -rf "$apt" "$deps/apt.log"
-  configure_private_apt "$apt" "$suite"
-  if ! private_apt_get update; then
-    # A keyring older than the suite lacks the key of its signature; an upgraded one has it.
-    { as_root apt-get update -qq; as_root apt-get install -y -qq debian-archive-keyring; } \
-      >>"$deps/apt.log" 2>&1 || true
-    private_apt_get update || return 1
+  if [[ $suite == "$codename" ]]; then
+    config=/dev/null
+  else
+    configure_private_apt "$apt" "$suite"
+    update_private_apt || return 1
   fi
   mkdir -p "$folder" "$apt/debs"
   local packages
-  mapfile -t packages < <(APT_CONFIG=$apt/apt.conf resolved_newest "$@")
-  (cd "$apt/debs" && private_apt_get download "${packages[@]}") || return 1
+  mapfile -t packages < <(APT_CONFIG=$config resolved_newest "$@")
+  (cd "$apt/debs" && APT_CONFIG=$config apt-get -q download "${packages[@]}") >>"$deps/apt.log" 2>&1 ||
+    return 1
   for package in "$apt"/debs/*.deb; do
     dpkg -x "$package" "$folder"
   done
   rm -rf "$apt" "$deps/apt.log"
+}
+
+update_private_apt() {
+  if ! private_apt_get update; then
+    # A keyring older than the suite lacks the key of its signature; an upgraded one has it.
+    { as_root apt-get update -qq; as_root apt-get install -y -qq debian-archive-keyring; } \
+      >>"$deps/apt.log" 2>&1 || true
+    private_apt_get update
+  fi
 }
 
 provide_newer_libraries() {

@@ -117,8 +117,8 @@ lane_libcxx() {
   install_packages "libc++-$version-dev" "libc++abi-$version-dev" || return 1
   configure "$build" -DCMAKE_CXX_FLAGS=-stdlib=libc++ -DLATCHKEY_POLICIES=OFF -DLATCHKEY_CLI=OFF \
     -DLATCHKEY_TESTS=OFF || return 1
-  cmake --build "$build" --target latchkey example_bank -- --quiet || return 1
-  "$build/examples/bank" --quick --backend memory: || return 1
+  cmake --build "$build" --target latchkey example_lock_action -- --quiet || return 1
+  "$build/examples/lock_action" || return 1
   report 1 0 "library and example, libc++"
 }
 

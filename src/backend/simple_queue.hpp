@@ -12,6 +12,7 @@
 #include "core/at_fork.hpp"
 #include "core/key_table.hpp"
 #include "core/parked_threads.hpp"
+#include "core/thread_annotations.hpp"
 
 namespace latchkey::inline v1 {
 
@@ -145,9 +146,9 @@ class SimpleBackend::Queue final : private detail::ForkParticipant {
 
   void wake_one() noexcept;
 
-  void prepare() noexcept override { mutex_.lock(); }
-  void parent() noexcept override { mutex_.unlock(); }
-  void child() noexcept override { mutex_.unlock(); }
+  void prepare() noexcept override LATCHKEY_FORK_HANDLER { mutex_.lock(); }
+  void parent() noexcept override LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
+  void child() noexcept override LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
 
   std::mutex mutex_;
   detail::KeyTable<Lane> lanes_;  // all below: guarded by mutex_

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/at_fork.hpp"
 #include "core/never_destroyed.hpp"
+#include "core/thread_annotations.hpp"
 
 #include <pthread.h>
 
@@ -33,17 +34,17 @@ Registry& registry() {
 
 // The registry stays locked from prepare to parent or child, so these see the same entries as
 // prepare. Participants lock their mutexes while it is locked, hence the rule in the header.
-void prepare() {
+void prepare() LATCHKEY_FORK_HANDLER {
   registry().mutex.lock();
   for (const Entry& entry : registry().entries) entry.participant->prepare();
 }
 
-void in_parent() {
+void in_parent() LATCHKEY_FORK_HANDLER {
   for (const Entry& entry : std::views::reverse(registry().entries)) entry.participant->parent();
   registry().mutex.unlock();
 }
 
-void in_child() {
+void in_child() LATCHKEY_FORK_HANDLER {
   for (const Entry& entry : std::views::reverse(registry().entries)) entry.participant->child();
   registry().mutex.unlock();
 }

@@ -13,6 +13,7 @@
 #include "core/at_fork.hpp"
 #include "core/never_destroyed.hpp"
 #include "core/owner_threads.hpp"
+#include "core/thread_annotations.hpp"
 
 namespace latchkey::inline v1 {
 namespace {
@@ -50,10 +51,10 @@ class Threads final : private detail::ForkParticipant {
   friend class detail::NeverDestroyed<Threads>;
   Threads() { register_fork_participant(detail::ForkLevel::core, *this); }
 
-  void prepare() noexcept override { mutex_.lock(); }
-  void parent() noexcept override { mutex_.unlock(); }
+  void prepare() noexcept override LATCHKEY_FORK_HANDLER { mutex_.lock(); }
+  void parent() noexcept override LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
   // Only the thread that forked exists in the child, with a new thread id.
-  void child() noexcept override {
+  void child() noexcept override LATCHKEY_FORK_HANDLER {
     std::erase_if(threads_, [](const auto& each) { return each.first != mine_; });
     for (auto& [number, thread] : threads_) thread = ::syscall(SYS_gettid);
     mutex_.unlock();

@@ -16,6 +16,7 @@
 #include "core/at_fork.hpp"
 #include "core/futex.hpp"
 #include "core/never_destroyed.hpp"
+#include "core/thread_annotations.hpp"
 
 namespace latchkey::inline v1 {
 
@@ -147,11 +148,11 @@ class Spares final : private detail::ForkParticipant {
     register_fork_participant(detail::ForkLevel::core, *this);
   }
 
-  void prepare() noexcept override { mutex_.lock(); }
-  void parent() noexcept override { mutex_.unlock(); }
+  void prepare() noexcept override LATCHKEY_FORK_HANDLER { mutex_.lock(); }
+  void parent() noexcept override LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
   // A thread of the parent may have been unparking any of these parkers during the fork, so the
   // child uses none of them again.
-  void child() noexcept override {
+  void child() noexcept override LATCHKEY_FORK_HANDLER {
     left_behind_.insert(left_behind_.end(), parkers_.begin(), parkers_.end());
     parkers_.clear();
     if (borrowed != nullptr) left_behind_.push_back(std::exchange(borrowed, nullptr));

@@ -17,6 +17,7 @@
 
 #include "core/collections/index_set.hpp"
 #include "core/never_destroyed.hpp"
+#include "core/thread_annotations.hpp"
 #include "memory/lock_table_several.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -52,9 +53,9 @@ class NamedSpaces final : private ForkParticipant {
   friend class NeverDestroyed<NamedSpaces>;
   NamedSpaces() { register_fork_participant(ForkLevel::backend, *this); }
 
-  void prepare() noexcept override { mutex_.lock(); }
-  void parent() noexcept override { mutex_.unlock(); }
-  void child() noexcept override { mutex_.unlock(); }
+  void prepare() noexcept override LATCHKEY_FORK_HANDLER { mutex_.lock(); }
+  void parent() noexcept override LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
+  void child() noexcept override LATCHKEY_FORK_HANDLER { mutex_.unlock(); }
 
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<MemorySpace>, std::less<>> spaces_;
