@@ -132,7 +132,7 @@ template <class Decorator, class Where, class... Arguments>
 struct Ready : ReadyCall<Decorator> {
   template <class Result>
   using Here = SiteOf<std::remove_const_t<Decorator>, Result, Where, Arguments...>;
-  using KeyChecks = KeyChecksOf<std::remove_const_t<Decorator>, Call<Where, Arguments...>>;
+  using KeyChecks = KeyChecksOf<std::remove_const_t<Decorator>, PlacedCall<Where, Arguments...>>;
 
   /// Registers the site of calls with this result, even if none is made.
   template <class Result>
@@ -151,7 +151,7 @@ struct Ready : ReadyCall<Decorator> {
     static_assert(BodyChecks::run());
     static_assert(KeyChecks::run());
     static_cast<void>(&Here<decltype(body())>::registered);
-    Call<Where, Arguments...> call{{Here<decltype(body())>::site, this->addresses}};
+    PlacedCall<Where, Arguments...> call{{Here<decltype(body())>::site, this->addresses}};
     static_assert(std::is_same_v<decltype(this->decorator.around(call, body)), decltype(body())>,
                   "latchkey: an aspect's `around` returns what `proceed()` returns, exactly: "
                   "declare it decltype(auto) and write `return proceed();`");

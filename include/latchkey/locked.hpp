@@ -63,7 +63,7 @@ struct [[nodiscard("latchkey: LOCKED(...) alone locks nothing: write LOCKED(...)
 
   /// Called by an aspect around this one.
   template <class Where, class... Arguments, class Proceed>
-  auto around(detail::Call<Where, Arguments...>& call, Proceed&& proceed) const
+  auto around(detail::PlacedCall<Where, Arguments...>& call, Proceed&& proceed) const
       -> decltype(proceed()) {
     return detail::Ready<Locked, detail::Inside<Where>, Arguments...>{
                {*this, call.addresses(), &call.own_site()}} &&

@@ -35,11 +35,11 @@ struct Addresses {
 template <class... Arguments>
 Addresses(Arguments&&...) -> Addresses<std::remove_reference_t<Arguments>...>;
 
-/// The join point of one call with its argument types. Call adds the place.
+/// The join point of one call with its argument types. PlacedCall adds the place.
 template <class... Arguments>
 class CallArguments : public JoinPoint {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): Call initialises it as an aggregate's base
+  // NOLINTNEXTLINE(google-explicit-constructor): PlacedCall initialises it as an aggregate's base
   CallArguments(Site& site, const void* const* addresses) noexcept : JoinPoint(site, addresses) {}
 
   /// Calls `function` with all arguments, each as const.
@@ -63,7 +63,7 @@ class CallArguments : public JoinPoint {
 
 /// One call, from the decorator to the body. `Where` as in Given.
 template <class Where, class... Arguments>
-struct Call : CallArguments<Arguments...> {};
+struct PlacedCall : CallArguments<Arguments...> {};
 
 template <class Result, class... Arguments>
 inline constexpr SiteTypes site_types{type_tags<Arguments...>, sizeof...(Arguments),
@@ -75,7 +75,7 @@ struct SiteOf {
   static inline constinit Site site{
       Where{}().place, std::string_view(Decorator::fixed_site_name()).data(), Where{}().text.data(),
       site_types<Result, Arguments...>,
-      Decorator::template site_notes<Call<Where, Arguments...>, Result, nullptr>()};
+      Decorator::template site_notes<PlacedCall<Where, Arguments...>, Result, nullptr>()};
   // Registers the site. The initialiser runs before main because Ready uses this variable.
   static inline const bool registered = register_site(site);
 };

@@ -115,7 +115,7 @@ struct OnceKeyCheck {
 template <class Text, class Call>
 struct OnceKeyOf;
 template <class Text, class Where, class... Arguments>
-struct OnceKeyOf<Text, Call<Where, Arguments...>>
+struct OnceKeyOf<Text, PlacedCall<Where, Arguments...>>
     : LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...> {};
 
 /// `Call` makes it one of the place.
@@ -146,12 +146,12 @@ struct [[nodiscard(
 
   /// Called by AROUND, or by an aspect around this one.
   template <class Where, class... Arguments, class Proceed>
-  auto around(detail::Call<Where, Arguments...>& call, Proceed&& proceed) const
+  auto around(detail::PlacedCall<Where, Arguments...>& call, Proceed&& proceed) const
       -> decltype(proceed()) {
     using Result = decltype(proceed());
     if constexpr (detail::can_be_skipped<Result>()) {
       call.own_site().give_name(terms.name);
-      using CallOfPlace = detail::Call<Where, Arguments...>;
+      using CallOfPlace = detail::PlacedCall<Where, Arguments...>;
       const OncePer job(detail::locks_for(detail::once_site<Text, CallOfPlace>, terms.locks),
                         key<Where, Arguments...>(call), terms.period, terms.options);
       // The body of a DECORATED takes any parameters.
@@ -180,9 +180,9 @@ struct [[nodiscard(
 
  private:
   template <class Where, class... Arguments>
-  static std::string key(const detail::Call<Where, Arguments...>& call) {
+  static std::string key(const detail::PlacedCall<Where, Arguments...>& call) {
     static constexpr detail::LockedKey known =
-        detail::OnceKeyOf<Text, detail::Call<Where, Arguments...>>::key();
+        detail::OnceKeyOf<Text, detail::PlacedCall<Where, Arguments...>>::key();
     KeyBuffer rendered;
     known.render(rendered, known.key, call.addresses());
     return std::string(rendered.view());

@@ -76,7 +76,7 @@ struct WhenKey {
   }
 
   template <class Where, class... Arguments>
-  [[nodiscard]] bool holds(const Call<Where, Arguments...>& call) const {
+  [[nodiscard]] bool holds(const PlacedCall<Where, Arguments...>& call) const {
     using Fitted = Plan<Where, std::remove_cv_t<Arguments>...>;
     KeyBuffer text;
     if constexpr (Fitted::Verdict::value) {

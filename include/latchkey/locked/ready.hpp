@@ -111,7 +111,7 @@ struct ReadyDecorator<const Locked<Text, Settings>> : std::type_identity<Locked<
 template <class Text, class Settings, class Where, class... Arguments>
 struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings> {
   using Options = LockOptions<Settings>;
-  using CallOfPlace = Call<Where, Arguments...>;
+  using CallOfPlace = PlacedCall<Where, Arguments...>;
   using Key = LockedKeyOf<Text, Where, std::remove_cv_t<Arguments>...>;
   using KeyChecks = KeyCheck<typename Key::Verdict>;
 
@@ -273,7 +273,7 @@ struct BodyChecksOf<Locked<Text, Settings>, Result, NoThrowBody, Arguments...>
 template <class Decorator, class Call>
 struct InsideOf;
 template <class Text, class Settings, class Where, class... Arguments>
-struct InsideOf<Locked<Text, Settings>, Call<Where, Arguments...>> {
+struct InsideOf<Locked<Text, Settings>, PlacedCall<Where, Arguments...>> {
   using type = Ready<Locked<Text, Settings>, Inside<Where>, Arguments...>;
   using Key = LockedKeyOf<Text, Inside<Where>, std::remove_cv_t<Arguments>...>;
   static constexpr std::string_view kind = is_by_policy<Text> ? lock_by_kind : lock_kind;
