@@ -12,19 +12,12 @@
 #include <latchkey/error.hpp>
 #include <latchkey/version.hpp>
 
+#include "cli/commands.hpp"
 #include "cli/connection.hpp"
-#include "cli/ddl/ddl_command.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/list/list_command.hpp"
-#include "cli/look/look_commands.hpp"
-#include "cli/manual/manual.hpp"
 #include "cli/message.hpp"
-#include "cli/policy/policy_commands.hpp"
-#include "cli/run/once_command.hpp"
-#include "cli/run/run_command.hpp"
 #include "cli/run/signal_inbox.hpp"
 #include "cli/stores.hpp"
-#include "cli/top/top_command.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

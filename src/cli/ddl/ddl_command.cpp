@@ -1,6 +1,6 @@
 // The command ddl: prints the statements that make a store's tables.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/ddl/ddl_command.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
 // `latchkey ls`: which locks are held.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/list/list_command.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // The operator's commands: ping, show, unlock.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/look/look_commands.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

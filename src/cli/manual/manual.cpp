@@ -1,6 +1,6 @@
 // The manual page and the shell completions, generated from the texts of --help.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/manual/manual.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -158,8 +158,7 @@ std::string fish_completion(const std::vector<CommandWords>& commands) {
   return script;
 }
 
-}  // namespace
-
+/// A manual page for section 1, in man(7) macros.
 std::string manual_page(CLI::App& app) {
   std::string page = fmt::format(
       ".TH LATCHKEY 1 \"\" \"latchkey {}\" \"User Commands\"\n"
@@ -175,6 +174,7 @@ std::string manual_page(CLI::App& app) {
   return page;
 }
 
+/// A completion script for bash, zsh or fish. Throws UsageError for another shell.
 std::string completion_script(CLI::App& app, const std::string& shell) {
   const std::vector<CommandWords> commands = command_words(app);
   if (shell == "bash") return bash_completion(commands);
@@ -182,6 +182,8 @@ std::string completion_script(CLI::App& app, const std::string& shell) {
   if (shell == "fish") return fish_completion(commands);
   throw UsageError("completion '" + shell + "': unknown shell; expected bash, zsh or fish");
 }
+
+}  // namespace
 
 void add_manual(CLI::App& app, Action& action) {
   CLI::App* const manual =

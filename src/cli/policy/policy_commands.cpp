@@ -1,6 +1,6 @@
 // The commands for policy files: check and explain.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/policy/policy_commands.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

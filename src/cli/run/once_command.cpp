@@ -1,6 +1,6 @@
 // The options of `latchkey once`.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run/once_command.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

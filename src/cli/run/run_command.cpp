@@ -1,6 +1,6 @@
 // The options of `latchkey run`.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run/run_command.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -7,7 +7,9 @@
 
 namespace latchkey::inline v1::cli {
 
-/// Returns the exit status. Throws UsageError, BackendUnavailable, BackendRefused.
+/// Both return the exit status, and throw UsageError, BackendUnavailable, BackendRefused.
 [[nodiscard]] int run_top(const TopOptions& options, const SignalInbox& signals);
+/// One table, for a pipe or a file.
+[[nodiscard]] int print_top(const TopOptions& options);
 
 }  // namespace latchkey::inline v1::cli

@@ -1,6 +1,6 @@
 // The options of `latchkey top`.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/top/top_command.hpp"
+#include "cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -10,7 +10,6 @@
 #include "cli/connection_words.hpp"
 #include "cli/parse.hpp"
 #include "cli/top/top.hpp"
-#include "cli/top/top_once.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

@@ -1,6 +1,6 @@
 // `latchkey top --once`: one table on stdout.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/top/top_once.hpp"
+#include "cli/top/top.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
