@@ -24,7 +24,7 @@ set(latchkey_cli_sources
   src/cli/look/lock_text.cpp
   src/cli/look/look_commands.cpp
   src/cli/main.cpp
-  src/cli/manual/command_words.cpp
+  src/cli/manual/command_help.cpp
   src/cli/manual/manual.cpp
   src/cli/message.cpp
   src/cli/parse.cpp

@@ -360,7 +360,8 @@ set(latchkey_tidy_sources
   tidy/snippets_test.cpp
   tidy/source_file.cpp
   tidy/std_names.cpp
-  tidy/tree_test.cpp)
+  tidy/tree_test.cpp
+  tidy/type_names.cpp)
 
 set(latchkey_interop_sources
   interop/cluster_test.cpp

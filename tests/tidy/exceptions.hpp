@@ -1,4 +1,4 @@
-// Folders that a rule leaves out.
+// Folders and types that a rule leaves out.
 #pragma once
 
 #include <array>
@@ -11,6 +11,11 @@ inline constexpr std::array<std::string_view, 3> crowded_folders{
     "include/latchkey",                // one public noun each: users spell these names
     "tests/compile_fail/annotations",  // one program each
     "tests/compile_fail",              // one program each
+};
+
+/// Types with one definition for each kind of compiler.
+inline constexpr std::array<std::string_view, 1> types_of_two_headers{
+    "latchkey::reflect::AggregateFields",  // by reflection, or without it
 };
 
 }  // namespace latchkey::tidy

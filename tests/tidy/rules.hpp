@@ -26,5 +26,6 @@ Findings is_marked(const SourceFile& file);  ///< as scripts/mark_sources.sh mar
 
 // Looks at all files at once.
 Findings folders_are_small(const std::vector<SourceFile>& files);
+Findings names_stand_for_one_type(const std::vector<SourceFile>& files);
 
 }  // namespace latchkey::tidy

@@ -200,5 +200,24 @@ TEST(TidyRules, ASourceOfTheLibraryIsMarked) {
   EXPECT_EQ(is_marked(file("src/core/a.cpp", open)).size(), 1U);
 }
 
+// Two structs named CommandWords were one type for the linker.
+TEST(TidyRules, ANameStandsForOneType) {
+  const std::string one = "namespace latchkey::inline v1::cli {\nstruct Words { int a; };\n}\n";
+  const std::string inner = "namespace latchkey {\nclass Run { struct Words {}; };\n}\n";
+  const std::string hidden =
+      "namespace latchkey {\nnamespace cli {\nnamespace {\nstruct Words {};\n}}}\n";
+  const std::string other =
+      "namespace latchkey {\nnamespace cli {\nclass X;\ntemplate <class T>\nstruct Words final : X "
+      "{};\n}}\n";
+  const SourceFile first = file("src/cli/a.hpp", one);
+  EXPECT_EQ(
+      names_stand_for_one_type({first, file("src/cli/b.hpp", other)}),
+      Findings{"src/cli/b.hpp: latchkey::cli::Words is a type of src/cli/a.hpp, too; expected "
+               "another name"});
+  EXPECT_TRUE(names_stand_for_one_type({first, file("src/cli/b.hpp", inner)}).empty());
+  EXPECT_TRUE(names_stand_for_one_type({first, file("src/cli/b.cpp", hidden)}).empty());
+  EXPECT_TRUE(names_stand_for_one_type({first, file("tests/cli/b.hpp", one)}).empty());
+}
+
 }  // namespace
 }  // namespace latchkey::tidy

@@ -72,6 +72,7 @@ TEST(Tidy, EverySnippetOfPagesAndHeadersIsCompiled) {
   expect_none(snippets_are_compiled(snippets, sources));
 }
 TEST(Tidy, FoldersAreSmall) { expect_none(folders_are_small(tree())); }
+TEST(Tidy, NamesStandForOneType) { expect_none(names_stand_for_one_type(tree())); }
 
 std::string text_of(const std::string& path) {
   std::ifstream file(std::string(LATCHKEY_SOURCE_DIR) + '/' + path);

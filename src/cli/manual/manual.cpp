@@ -13,7 +13,7 @@
 
 #include "cli/connection.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/manual/command_words.hpp"
+#include "cli/manual/command_help.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -36,7 +36,7 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-void write_option(std::string& page, const OptionWords& option) {
+void write_option(std::string& page, const OptionHelp& option) {
   std::string names;
   for (const std::string& name : option.names) {
     if (!names.empty()) names += ", ";
@@ -46,18 +46,18 @@ void write_option(std::string& page, const OptionWords& option) {
   page += fmt::format(".TP\n{}{}\n{}\n", names, value, roff(option.description));
 }
 
-void write_command(std::string& page, const CommandWords& command) {
+void write_command(std::string& page, const CommandHelp& command) {
   page += fmt::format(".SS latchkey {}", roff(command.name));
-  for (const OptionWords& positional : command.positionals) {
+  for (const OptionHelp& positional : command.positionals) {
     page += fmt::format(" [{}]", roff(positional.value));
   }
   if (command.name == "run" || command.name == "once") page += " \\-\\- COMMAND [ARGUMENT...]";
   page += fmt::format("\n{}\n", roff(command.description));
-  for (const OptionWords& positional : command.positionals) {
+  for (const OptionHelp& positional : command.positionals) {
     page +=
         fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(positional.value), roff(positional.description));
   }
-  for (const OptionWords& option : command.options) write_option(page, option);
+  for (const OptionHelp& option : command.options) write_option(page, option);
   if (!command.footer.empty()) page += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command.footer));
 }
 
@@ -74,13 +74,13 @@ std::string shell_quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string bash_completion(const std::vector<CommandWords>& commands) {
+std::string bash_completion(const std::vector<CommandHelp>& commands) {
   std::string names;
   std::string cases;
-  for (const CommandWords& command : commands) {
+  for (const CommandHelp& command : commands) {
     names += command.name + ' ';
     std::string options;
-    for (const OptionWords& option : command.options) {
+    for (const OptionHelp& option : command.options) {
       for (const std::string& name : option.names) options += name + ' ';
     }
     cases += fmt::format("    {}) words={} ;;\n", command.name, shell_quoted(options));
@@ -102,13 +102,13 @@ complete -F _latchkey latchkey
                      shell_quoted(names), cases, shell_quoted(names));
 }
 
-std::string zsh_completion(const std::vector<CommandWords>& commands) {
+std::string zsh_completion(const std::vector<CommandHelp>& commands) {
   std::string names;
   std::string cases;
-  for (const CommandWords& command : commands) {
+  for (const CommandHelp& command : commands) {
     names += "    " + shell_quoted(command.name + ":" + command.description) + "\n";
     std::string options;
-    for (const OptionWords& option : command.options) {
+    for (const OptionHelp& option : command.options) {
       for (const std::string& name : option.names) {
         std::string description;
         for (const char letter : option.description) {
@@ -140,12 +140,12 @@ _latchkey "$@"
                      names, cases);
 }
 
-std::string fish_completion(const std::vector<CommandWords>& commands) {
+std::string fish_completion(const std::vector<CommandHelp>& commands) {
   std::string script = "# fish completion for latchkey\n";
-  for (const CommandWords& command : commands) {
+  for (const CommandHelp& command : commands) {
     script += fmt::format("complete -c latchkey -n __fish_use_subcommand -f -a {} -d {}\n",
                           command.name, shell_quoted(command.description));
-    for (const OptionWords& option : command.options) {
+    for (const OptionHelp& option : command.options) {
       script +=
           fmt::format("complete -c latchkey -n '__fish_seen_subcommand_from {}'", command.name);
       for (const std::string& name : option.names) {
@@ -166,7 +166,7 @@ std::string manual_page(CLI::App& app) {
       ".SH SYNOPSIS\n.B latchkey\n.I COMMAND\n[OPTIONS]\n"
       ".SH COMMANDS\n",
       version(), roff(app.get_description()));
-  for (const CommandWords& command : command_words(app)) write_command(page, command);
+  for (const CommandHelp& command : command_help(app)) write_command(page, command);
   page += fmt::format(".SH EXIT STATUS\n.nf\n{}\n.fi\n", roff(app.get_footer()));
   page +=
       ".SH ENVIRONMENT\n.TP\nLATCHKEY_URI\nThe backend, where neither a URI nor "
@@ -176,7 +176,7 @@ std::string manual_page(CLI::App& app) {
 
 /// A completion script for bash, zsh or fish. Throws UsageError for another shell.
 std::string completion_script(CLI::App& app, const std::string& shell) {
-  const std::vector<CommandWords> commands = command_words(app);
+  const std::vector<CommandHelp> commands = command_help(app);
   if (shell == "bash") return bash_completion(commands);
   if (shell == "zsh") return zsh_completion(commands);
   if (shell == "fish") return fish_completion(commands);

@@ -11,21 +11,21 @@ class App;
 
 namespace latchkey::inline v1::cli {
 
-struct OptionWords {
+struct OptionHelp {
   std::vector<std::string> names{};  ///< "-k", "--key"
   std::string value{};               ///< "KEY"; empty: a flag
   std::string description{};
 };
 
-struct CommandWords {
+struct CommandHelp {
   std::string name{};
   std::string description{};
   std::string footer{};
-  std::vector<OptionWords> options{};
-  std::vector<OptionWords> positionals{};  ///< `value` is the name
+  std::vector<OptionHelp> options{};
+  std::vector<OptionHelp> positionals{};  ///< `value` is the name
 };
 
 /// The subcommands of `app`, in the order in which they were added.
-[[nodiscard]] std::vector<CommandWords> command_words(CLI::App& app);
+[[nodiscard]] std::vector<CommandHelp> command_help(CLI::App& app);
 
 }  // namespace latchkey::inline v1::cli
