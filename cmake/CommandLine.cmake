@@ -57,8 +57,13 @@ add_executable(latchkey_cli ${latchkey_cli_sources}
   "${LATCHKEY_POSTGRESQL_DDL_SOURCE}" "${LATCHKEY_MYSQL_DDL_SOURCE}")
 latchkey_compile_as_own(latchkey_cli)
 target_include_directories(latchkey_cli PRIVATE "${PROJECT_SOURCE_DIR}/src")
+# fmt::fmt is a shared library, which a static program cannot be linked with.
+set(latchkey_cli_fmt fmt::fmt)
+if(CMAKE_EXE_LINKER_FLAGS MATCHES "-static")
+  set(latchkey_cli_fmt fmt::fmt-header-only)
+endif()
 target_link_libraries(latchkey_cli PRIVATE
-  latchkey CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
+  latchkey CLI11::CLI11 nlohmann_json::nlohmann_json ${latchkey_cli_fmt})
 # The tool knows every store that was built.
 option(LATCHKEY_CLI_STORES "Link the stores into the command line tool" ON)
 set(latchkey_includes "")
