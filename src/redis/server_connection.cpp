@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/server_connection.hpp"
 
-#include <atomic>
 #include <utility>
 
 #include "redis/connect/sentinel_resolver.hpp"
@@ -20,17 +19,11 @@ std::unique_ptr<Connector> make_connector(const RedisUri& uri, Transport& transp
   return std::make_unique<TcpConnector>(uri, transport);
 }
 
-std::uint64_t next_number() noexcept {
-  static constinit std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 }  // namespace
 
 ServerConnection::ServerConnection(RedisUri server, const TlsContext* tls,
                                    Session::Settings settings)
-    : number(next_number()),
-      uri(std::move(server)),
+    : uri(std::move(server)),
       session(settings),
       transport(tls, 2 * settings.timeout),
       connector(make_connector(uri, transport, tls, settings.timeout)) {}

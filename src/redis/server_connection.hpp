@@ -9,6 +9,7 @@
 
 #include <latchkey/clock.hpp>
 
+#include "core/next_number.hpp"
 #include "redis/connect/connector.hpp"
 #include "redis/connect/transport.hpp"
 #include "redis/failure.hpp"
@@ -22,7 +23,7 @@ struct ServerConnection {
   /// `tls` outlives the connection; null: no TLS.
   ServerConnection(RedisUri server, const TlsContext* tls, Session::Settings settings);
 
-  const std::uint64_t number;  ///< never reused in this process, unlike an address; from 1
+  const std::uint64_t number = next_number();
   const RedisUri uri;
   Session session;
   Transport transport;
