@@ -8,6 +8,7 @@
 
 #include "backend/refusals.hpp"
 #include "backend/verbs.hpp"
+#include "core/text/number.hpp"
 #include "stores/mysql/native_administration.hpp"
 #include "stores/mysql/native_permits.hpp"
 #include "stores/mysql/server_errors.hpp"
@@ -112,8 +113,8 @@ Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
   const auto& row = rows.at(0);
   Outcome outcome;
   if (row.at(0) == "0") {
+    if (!read_number(row.at(1), outcome.token)) return malformed_outcome();
     outcome.kind = Kind::granted;
-    outcome.token = token_in(row.at(1));
     return outcome;
   }
   if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);
