@@ -103,10 +103,8 @@ std::string_view prefix_of(std::string_view glob) noexcept {
 
 void append_list(std::string& sql, const Request& request) {
   append_bytes(sql, prefix_of(request.key));
-  const ListPart* const part = request.part;
-  append_number(sql, part == nullptr ? 0 : part->cursor.position);
-  constexpr auto all = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  append_number(sql, part == nullptr ? all : std::max<std::uint32_t>(part->budget, 1));
+  append_number(sql, 0);
+  append_number(sql, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
 }
 
 Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
