@@ -35,6 +35,8 @@ class OnceLoop {
 
   /// Sleeps until a run is due. False: a stop was requested, or the Locks are closed.
   [[nodiscard]] bool await_run();
+  /// A run begins, for the instant of its report.
+  void begun(const OnceReport& report) noexcept;
   void done(const OnceReport& report) noexcept;
   /// A run has thrown the exception in flight.
   void failed() noexcept;

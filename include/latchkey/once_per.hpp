@@ -249,6 +249,7 @@ class OncePer {
     while (loop.await_run()) {
       try {
         detail::OnceAttempt attempt(job_, stop);
+        loop.begun(attempt.report());
         loop.done(run_attempt(attempt, body));
       } catch (...) {
         loop.failed();

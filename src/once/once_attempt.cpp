@@ -1,6 +1,5 @@
 // One run of a OncePer: taking its instant, and marking it.
 // SPDX-License-Identifier: BSL-1.0
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <string>
@@ -61,11 +60,9 @@ bool OnceAttempt::begin() {
 }
 
 Attempt OnceAttempt::attempt() const {
-  const milliseconds left =
-      std::chrono::ceil<milliseconds>(job_->schedule.too_late_at(report_.instant) - job_->now());
   return {
       .type = LockType::REENTRANT,
-      .wait = std::clamp(left, milliseconds(0), job_->wait),
+      .wait = job_->schedule.wait_at_most(job_->wait, report_.instant, job_->now()),
       .lease = job_->on_failure == OnFailure::skip_instant ? Lease(mark_lease_) : Lease(watchdog),
       .cancel = cancel_,
       .origin = origin_of_lock(origin_)};

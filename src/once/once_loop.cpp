@@ -46,6 +46,7 @@ struct OnceLoopState {
   std::mutex mutex;  ///< for the condition: a stop may be requested on any thread
   std::condition_variable changed;
   Backoff pauses;
+  std::optional<OnceReport::Instant> running{};  ///< the instant of the run under way
   std::optional<OnceReport::Instant> finished{};
   Clock::time_point retry_at{};
   bool closed = false;
@@ -63,7 +64,7 @@ Clock::time_point OnceLoopState::due() const {
 // Without a listener the failure goes where warnings go.
 void OnceLoopState::tell(std::string_view why) const noexcept {
   try {
-    const OnceReport::Instant instant = job->schedule.instant_at(job->now());
+    const OnceReport::Instant instant = running ? *running : job->schedule.instant_at(job->now());
     Event event;
     event.key = job->key;
     event.text = instant_text(instant) + ": " + std::string(why);
@@ -94,11 +95,16 @@ bool OnceLoop::await_run() {
   while (!state.closed && !state.stop.stop_requested()) {
     const Clock::time_point now = state.clock().now();
     const Clock::time_point due = state.due();
-    if (due <= now) return true;
+    if (due <= now) {
+      state.running.reset();  // there may be no memory for a run
+      return true;
+    }
     state.clock().wait_until(lock, state.changed, std::min(due, later(now, longest_sleep)));
   }
   return false;
 }
+
+void OnceLoop::begun(const OnceReport& report) noexcept { state_->running = report.instant; }
 
 void OnceLoop::done(const OnceReport& report) noexcept {
   state_->finished = report.instant;

@@ -26,6 +26,13 @@ OnceSchedule::Wall OnceSchedule::too_late_at(Wall instant) const {
   return cron ? std::min(end, cron->next(instant)) : end;
 }
 
+std::chrono::milliseconds OnceSchedule::wait_at_most(std::chrono::milliseconds wait, Wall instant,
+                                                     Wall now) const {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<milliseconds>(too_late_at(instant) - now);
+  return std::clamp(left, milliseconds(0), wait);
+}
+
 std::chrono::milliseconds OnceSchedule::mark() const noexcept { return period + 2 * clock_error; }
 
 std::chrono::milliseconds OnceSchedule::mark(Wall instant) const {

@@ -40,6 +40,10 @@ struct OnceSchedule {
 
   /// From then on it is too late to begin a run of `instant`.
   [[nodiscard]] Wall too_late_at(Wall instant) const;
+  /// How long a run of `instant` that begins `now` may wait for another one: `wait`, or until it is
+  /// too late.
+  [[nodiscard]] std::chrono::milliseconds wait_at_most(std::chrono::milliseconds wait, Wall instant,
+                                                       Wall now) const;
 
   /// How long the key of an instant stays locked from its grant on: at most, and that of `instant`.
   [[nodiscard]] std::chrono::milliseconds mark() const noexcept;

@@ -1,15 +1,20 @@
 // `latchkey once`: a command for each scheduled instant.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "cli/run_fixture.hpp"
+#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 namespace {
 
+using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CliOnce : public CliRun {
  protected:
@@ -52,6 +57,24 @@ TEST_F(CliOnce, CommandFindsItsInstant) {
 TEST_F(CliOnce, LateRunDoesNothing) {
   EXPECT_EQ(once({"--every", "365d", "--start-within", "1ms"}, "exit 5"), 0);
   EXPECT_TRUE(keys().empty());
+}
+
+// It waited past the end of its instant, and could then miss the next one.
+TEST_F(CliOnce, WaitEndsWhenItIsTooLateForTheInstant) {
+  Process holder(latchkey({"once", uri(), "-k", "job", "--every", "365d", "--", "/bin/sh", "-c",
+                           touch("held") + "; exec sleep 60"}),
+                 folder_.file("holder"));
+  await_file("held");
+  const auto since = std::chrono::system_clock::now().time_since_epoch() % std::chrono::days(365);
+  const auto within = std::chrono::ceil<std::chrono::milliseconds>(since) + 5s;
+  const Stalls stalls;
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_EQ(once({"--every", "365d", "--start-within", std::to_string(within.count()) + "ms",
+                  "--wait", "40s", "--conflict-exit-code", "9"},
+                 "true"),
+            9);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 20s + stalls.total());
+  EXPECT_THAT(log(), AllOf(HasSubstr("whole wait of"), Not(HasSubstr("40000 ms"))));
 }
 
 TEST_F(CliOnce, WrongScheduleIsNamed) {

@@ -147,6 +147,23 @@ TEST_P(Exhaustion, FailedAcquireOfSeveralHoldsNone) {
   }
 }
 
+// A key that the thread held already stayed locked if there was no memory for a later key's claim.
+TEST_P(Exhaustion, FailedAcquireOfSeveralUndoesItsReentry) {
+  const Locks ours = connect();
+  each_allocation([&](int, const auto& from, const auto& to) {
+    Hold outer = ours.lock(keys_[0]).acquire(patience, 30s);
+    Lock all = ours.all_of({ours.lock(keys_[0]), ours.lock(keys_[1]), ours.lock(keys_[2])});
+    std::optional<Hold> hold;
+    from();
+    fails_well([&] { hold.emplace(all.acquire(patience, 30s)); });
+    to();
+    if (hold) {
+      EXPECT_TRUE(hold->release());
+    }
+    EXPECT_TRUE(outer.release());
+  });
+}
+
 TEST_P(Exhaustion, FailedExtendKeepsTheHold) {
   const Locks ours = connect();
   each_allocation([&](int, const auto& from, const auto& to) {

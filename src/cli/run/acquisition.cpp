@@ -21,7 +21,8 @@ namespace latchkey::inline v1::cli {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-Acquisition::Acquisition(const RunOptions& options, const WakeEvent& done) : wait_(options.wait) {
+Acquisition::Acquisition(const RunOptions& options, const WakeEvent& done)
+    : wait_(options.once ? options.once->limit(options.wait) : options.wait) {
   Place place = choose_place(options.connection);
   thread_ = std::jthread(
       [this, &options, &done, place = std::move(place)](const std::stop_token& cancelled) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <latchkey/once_per.hpp>
+#include <latchkey/wait.hpp>
 
 #include "once/once_schedule.hpp"
 
@@ -22,6 +23,10 @@ struct OncePlan {
   [[nodiscard]] std::string text() const { return detail::instant_text(instant); }
   [[nodiscard]] bool is_in_time() const {
     return schedule.is_in_time(instant, std::chrono::system_clock::now());
+  }
+  /// `wait`, or until it is too late to begin the command.
+  [[nodiscard]] Wait limit(Wait wait) const {
+    return schedule.wait_at_most(wait.length(), instant, std::chrono::system_clock::now());
   }
   /// A command with this exit status has run its instant.
   [[nodiscard]] bool counts(int status) const noexcept {

@@ -14,7 +14,8 @@
 namespace latchkey::inline v1::detail {
 
 // A request that never ran says nothing about the backend: no memory was left to send it, or it was
-// one of a batch that found another call in front of it.
+// one of a batch that found another call in front of it. That another key of a batch was busy says
+// nothing about this one.
 void KeyState::note_reply(const Request& request, const Outcome& outcome,
                           EventContext& context) noexcept {
   if (outcome.kind == Outcome::Kind::unknown) {
@@ -23,7 +24,8 @@ void KeyState::note_reply(const Request& request, const Outcome& outcome,
     busy_at = {};
   } else if (!outcome.never_ran) {
     end_silence();
-    if (outcome.kind == Outcome::Kind::busy) busy_at = context.now();
+    const bool busy = outcome.kind == Outcome::Kind::busy && outcome.busy_member == 0;
+    if (busy) busy_at = context.now();
   }
 }
 

@@ -41,7 +41,8 @@ class BatchAcquire {
   [[nodiscard]] static bool is_possible(const LockSpace& space, std::span<const Item> items);
 
   /// Blocks until each call is answered. Without an outcome within the grace after `until` they
-  /// end as unavailable.
+  /// end as unavailable. If it throws std::bad_alloc, calls that have re-entered their keys are
+  /// granted.
   void run(Clock::time_point until);
 
  private:

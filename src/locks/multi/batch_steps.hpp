@@ -41,6 +41,16 @@ struct BatchClaims {
   Clock::time_point sent = Clock::time_point::min();
 };
 
+/// The part of a batch's outcome that the member `index` always gets. As the only member of an
+/// acquire of its own it has the number 0: a busy_member of 1 says that another one was busy.
+[[nodiscard]] inline Outcome outcome_of_member(const Outcome& outcome, std::size_t index) noexcept {
+  Outcome its;
+  its.kind = outcome.kind;
+  its.never_ran = outcome.never_ran;
+  if (outcome.kind == Outcome::Kind::busy && outcome.busy_member != index) its.busy_member = 1;
+  return its;
+}
+
 /// Takes several keys by one acquire_all. `Host`, which is BatchAcquire or the simulator's caller,
 /// brings the events to the coordinators and has the request sent:
 ///
@@ -135,11 +145,9 @@ class BatchSteps {
 
   // The outcome for one member. Only the member that was busy learns by whom.
   [[nodiscard]] Outcome of_member(const Outcome& outcome, std::size_t index) const {
-    Outcome its;
-    its.kind = outcome.kind;
-    its.never_ran = outcome.never_ran;
+    Outcome its = outcome_of_member(outcome, index);
     if (claims_.members[index].type == LockType::FENCED) its.token = outcome.token;
-    if (outcome.kind == Outcome::Kind::busy && outcome.busy_member != index) return its;
+    if (its.busy_member != 0) return its;
     try {
       its.holder = outcome.holder;
       its.reason = outcome.reason;
@@ -159,11 +167,9 @@ class BatchSteps {
 /// it to each key's coordinator, which gives back what was granted.
 template <class Complete>
 void complete_late(const BatchClaims& claims, const Outcome& outcome, Complete&& complete) {
-  for (RemoteHold* const claim : claims.claims) {
-    Outcome its;
-    its.kind = outcome.kind;
-    its.never_ran = outcome.never_ran;
-    complete(*claim, its);
+  for (std::size_t index = 0; index < claims.claims.size(); ++index) {
+    Outcome its = outcome_of_member(outcome, index);
+    complete(*claims.claims[index], its);
   }
 }
 

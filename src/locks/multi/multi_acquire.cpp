@@ -99,7 +99,12 @@ bool MultiAcquire::in_one_step() {
 
 void MultiAcquire::start_batch(const std::vector<std::size_t>& missing, Clock::time_point until) {
   std::vector<BatchAcquire::Item> items = make_items(missing);
-  BatchAcquire(*parts_.front().space, items, attempt_, grace_, by_lock_).run(until);
+  try {
+    BatchAcquire(*parts_.front().space, items, attempt_, grace_, by_lock_).run(until);
+  } catch (...) {
+    steps_.keep_granted();  // a key that was re-entered before the memory was used up
+    throw;
+  }
 }
 
 // --- calls to one member ---

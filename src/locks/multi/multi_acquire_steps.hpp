@@ -77,6 +77,14 @@ class MultiAcquireSteps {
     }
     return all;
   }
+  /// Makes what the calls of this step were granted a part of what is held.
+  void keep_granted() noexcept {
+    for (std::size_t member = 0; member < parts_.size(); ++member) {
+      const Call* const call = host_.call_of(member);
+      const bool granted = call != nullptr && call->answer == Answer::granted;
+      if (granted && parts_[member].hold == nullptr) parts_[member].hold = call->hold;
+    }
+  }
   void unpin_all() {
     for (std::size_t member = 0; member < parts_.size(); ++member) unpin(member);
   }
@@ -102,16 +110,13 @@ class MultiAcquireSteps {
   // Gives the plan the answer of the member that was in the way. The other members were not granted
   // because of it, and know of no holder.
   void finish_attempt() {
+    keep_granted();
     Answer answer = Answer::granted;
     std::size_t culprit = 0;
     bool known = false;
     for (std::size_t member = 0; member < parts_.size(); ++member) {
       const Call* const call = host_.call_of(member);
       if (parts_[member].hold != nullptr || call == nullptr) continue;
-      if (call->answer == Answer::granted) {
-        parts_[member].hold = call->hold;
-        continue;
-      }
       if (call->answer == Answer::pending) continue;  // not asked for, since another was in the way
       const bool knows = call->answer != Answer::busy || !call->holder.empty();
       if (answer == Answer::granted || (knows && !known)) {

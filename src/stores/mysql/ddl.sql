@@ -450,8 +450,9 @@ BEGIN
 END
 //
 
--- Lists the keys that begin with p_prefix and are held, in pages of p_count rows. Returns a row for
--- each key with a row in the table: name, whether it is held.
+-- Lists the keys that begin with p_prefix and are held: p_count rows after the first p_skip, which a
+-- release between two such calls moves. Returns a row for each key with a row in the table: name,
+-- whether it is held.
 DROP PROCEDURE IF EXISTS latchkey_list
 //
 

@@ -53,6 +53,12 @@ milliseconds pause_of(std::int64_t left_microseconds, milliseconds poll) noexcep
   return std::min(left, poll);
 }
 
+Outcome malformed_outcome() {
+  Outcome outcome;
+  outcome.reason = malformed;
+  return outcome;
+}
+
 std::string error_text(const SqlError& error) {
   switch (error.number) {
     case access_denied: return "the server rejects the user or the password";

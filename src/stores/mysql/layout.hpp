@@ -102,6 +102,8 @@ void append_bytes(std::string& sql, std::string_view bytes);
 /// The clause for a reply that is not what a statement of latchkey returns.
 inline constexpr std::string_view malformed =
     "the reply is not what was asked for; a proxy may have answered";
+/// Unknown, for such a reply.
+[[nodiscard]] Outcome malformed_outcome();
 /// The clause for an error that the server reports; it contains no user.
 [[nodiscard]] std::string error_text(const SqlError& error);
 

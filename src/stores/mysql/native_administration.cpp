@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/native_administration.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -46,6 +45,8 @@ void read_info(LockInfo& info, std::string_view key, const Rows& rows) {
   }
 }
 
+// There is one page: a release between two of them would move the rows of other keys to the page
+// before, which has been read.
 void read_list(const Request& request, const Rows& rows) {
   for (const auto& row : rows) {
     const std::string& name = row.at(0);
@@ -53,9 +54,8 @@ void read_list(const Request& request, const Rows& rows) {
   }
   ListPart* const part = request.part;
   if (part == nullptr) return;
-  part->examined += rows.size();
-  const bool over = rows.size() < std::max<std::uint32_t>(part->budget, 1);
-  part->cursor.position = over ? 0 : part->cursor.position + rows.size();
+  part->cursor = {};
+  part->examined = part->total = rows.size();
 }
 
 }  // namespace latchkey::inline v1::detail::mysql

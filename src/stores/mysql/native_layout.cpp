@@ -8,6 +8,7 @@
 
 #include "backend/refusals.hpp"
 #include "backend/verbs.hpp"
+#include "core/text/number.hpp"
 #include "stores/mysql/native_administration.hpp"
 #include "stores/mysql/native_permits.hpp"
 #include "stores/mysql/server_errors.hpp"
@@ -102,18 +103,16 @@ std::string_view prefix_of(std::string_view glob) noexcept {
 
 void append_list(std::string& sql, const Request& request) {
   append_bytes(sql, prefix_of(request.key));
-  const ListPart* const part = request.part;
-  append_number(sql, part == nullptr ? 0 : part->cursor.position);
-  constexpr auto all = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  append_number(sql, part == nullptr ? all : std::max<std::uint32_t>(part->budget, 1));
+  append_number(sql, 0);
+  append_number(sql, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
 }
 
 Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
   const auto& row = rows.at(0);
   Outcome outcome;
   if (row.at(0) == "0") {
+    if (!read_number(row.at(1), outcome.token)) return malformed_outcome();
     outcome.kind = Kind::granted;
-    outcome.token = token_in(row.at(1));
     return outcome;
   }
   if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);

@@ -34,12 +34,6 @@ std::string_view permits_procedure(Verb verb) noexcept {
   }
 }
 
-Outcome malformed_outcome() {
-  Outcome outcome;
-  outcome.reason = malformed;
-  return outcome;
-}
-
 /// The whole of a cell as a number of permits; empty: it is none.
 std::optional<std::int64_t> permits_in(std::string_view cell) noexcept {
   std::int64_t number = 0;

@@ -86,6 +86,20 @@ TEST(CoordinatorWait, WaiterAfterAFreshAttemptIsBusy) {
   EXPECT_EQ(second.answer, Answer::busy);
 }
 
+// Another key of that call was busy. The reply counted as one that this key is busy.
+TEST(CoordinatorWait, WaiterAfterAnAttemptThatFailedForAnotherKeyIsUnavailable) {
+  Script script;
+  script.acquire(REENTRANT, 0ms, 30s, Owner::make());
+  Caller& second = script.acquire(REENTRANT, 500ms, 30s, Owner::make());
+  Caller& third = script.acquire(REENTRANT, 500ms, 30s, Owner::make());
+  Outcome of_another = Script::of(Kind::busy);
+  of_another.busy_member = 1;
+  script.answer(of_another);
+  script.pass(550ms);
+  EXPECT_EQ(second.answer, Answer::unavailable) << "its own attempt has no reply";
+  EXPECT_EQ(third.answer, Answer::unavailable);
+}
+
 // In ns it overflowed: the pause was negative, and the next attempt was due at once.
 TEST(CoordinatorWait, ATimeBeyondTheClockIsNoReasonToAskAtOnce) {
   for (const milliseconds left : {milliseconds(9'300'000'000'000), milliseconds::max()}) {

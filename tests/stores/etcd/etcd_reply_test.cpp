@@ -106,6 +106,49 @@ TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
   }
 }
 
+// A field that was cut off counted as the end of its message, and the fields before it granted the
+// lock.
+TEST(EtcdReplies, AMessageThatIsCutOffGrantsNothing) {
+  const std::string header = ProtobufWriter().number(3, 7).take();
+  const std::string whole = ProtobufWriter().message(1, header).number(2, 1).take();
+  const std::string operation = ProtobufWriter().message(1, "\x12\x05").take();
+  for (const std::string& reply :
+       {whole + "\x1a\x05" + "ab", whole + "\x1a", whole + "\x18\x80", whole + "\x1b",
+        ProtobufWriter().message(1, header + "\x18").number(2, 1).take(),
+        whole + ProtobufWriter().message(3, operation).take()}) {
+    SCOPED_TRACE(::testing::PrintToString(reply));
+    const ServingEtcd server([&](const FakeEtcd::Call& call) {
+      return call.path.ends_with("/Txn")
+                 ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, reply) +
+                       etcd_wire::trailer(call.stream)
+                 : without_watches(call);
+    });
+    testing::Probe probe = server.connect();
+    const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 5s);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
+  }
+}
+
+// It confirmed a watch.
+TEST(EtcdReplies, AMessageOfAWatchThatIsCutOffConfirmsNothing) {
+  const std::string header = ProtobufWriter().number(3, 7).take();
+  const std::string created = ProtobufWriter().number(2, 1).number(3, 1).take() + "\x5a\x05";
+  const ServingEtcd server([&](const FakeEtcd::Call& call) {
+    if (call.path.ends_with("/Watch")) {
+      return etcd_wire::head(call.stream) + etcd_wire::message(call.stream, created);
+    }
+    if (!call.path.ends_with("/Put")) return without_watches(call);
+    return etcd_wire::head(call.stream) +
+           etcd_wire::message(call.stream, ProtobufWriter().message(1, header).take()) +
+           etcd_wire::trailer(call.stream);
+  });
+  testing::Probe probe = server.connect();
+  const Outcome outcome = probe.send(Verb::subscribe, "k");
+  EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+  EXPECT_FALSE(outcome.reason.empty());
+}
+
 // An empty reply ended all holds of the session, and one about another lease renewed them.
 TEST(EtcdReplies, AKeepAliveThatDoesNotNameTheLeaseIsUnknown) {
   for (const std::string& reply : {std::string(), ProtobufWriter().number(3, 45).take(),

@@ -31,6 +31,11 @@ class MysqlReply : public ::testing::Test {
     mysql_server().session("lies")("DROP PROCEDURE " + procedure + "; CREATE PROCEDURE " +
                                    procedure + "(" + parameters + ") " + body);
   }
+  static void expect_malformed(const Outcome& outcome) {
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_FALSE(outcome.never_ran);
+    EXPECT_NE(outcome.reason.find("not what was asked for"), std::string::npos) << outcome.reason;
+  }
   const std::string uri_ = mysql_server().uri("lies");
   const Options options_{.command_timeout = 5s};
 };
@@ -46,10 +51,7 @@ TEST_F(MysqlReply, RowsOfAnotherShapeAreAnUnknownOutcome) {
                                  "BEGIN SELECT 0; SELECT 1; END", "SELECT 0,1,2,3,4,5"}) {
     SCOPED_TRACE(body);
     replace("latchkey_acquire", acquire_parameters, body);
-    const Outcome outcome = probe.acquire("k", LockType::FENCED, probe.fresh_id(), 1s);
-    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
-    EXPECT_FALSE(outcome.never_ran);
-    EXPECT_NE(outcome.reason.find("not what was asked for"), std::string::npos) << outcome.reason;
+    expect_malformed(probe.acquire("k", LockType::FENCED, probe.fresh_id(), 1s));
     EXPECT_EQ(probe.send(Verb::verify, "k").kind, Outcome::Kind::gone) << "no new connection";
   }
 }
@@ -67,15 +69,20 @@ TEST_F(MysqlReply, CellsOfAnyTextGrantNothing) {
   }
 }
 
+// NULL was the fencing token 0.
+TEST_F(MysqlReply, AGrantWithoutAnExactTokenIsUnknown) {
+  Probe probe(make_mysql(uri_, options_), options_);
+  for (const std::string token : {"NULL", "''", "'x'", "'7x'", "-1", "18446744073709551616"}) {
+    SCOPED_TRACE(token);
+    replace("latchkey_acquire", acquire_parameters, "SELECT 0," + token + ",0,'',0");
+    expect_malformed(probe.acquire("k", LockType::FENCED, probe.fresh_id(), 1s));
+  }
+}
+
 // NULL was taken for 0, which means that the permits are granted.
 TEST_F(MysqlReply, PermitsAreGrantedByExactNumbersOnly) {
   Probe probe(make_mysql(uri_, options_), options_);
   const HoldId id = probe.fresh_id();
-  const auto expect_malformed = [](const Outcome& outcome) {
-    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
-    EXPECT_FALSE(outcome.never_ran);
-    EXPECT_NE(outcome.reason.find("not what was asked for"), std::string::npos) << outcome.reason;
-  };
   for (const std::string cells : {"NULL,1,0,'',0", "'x',1,0,'',0", "'0x',1,0,'',0", "2,1,0,'',0",
                                   "0,NULL,0,'',0", "0,'x',0,'',0", "0,-1,0,'',0"}) {
     SCOPED_TRACE(cells);

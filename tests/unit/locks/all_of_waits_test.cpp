@@ -2,16 +2,24 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
+#include <deque>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
+#include <latchkey/backend.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/parker.hpp>
 
+#include "memory/memory_backend.hpp"
 #include "support/failing_backend.hpp"
 #include "support/manual_locks.hpp"
 
@@ -95,6 +103,79 @@ TEST_F(AllOfWaits, CloseEndsWaitsAndHolds) {
   EXPECT_TRUE(hold.lost());
   EXPECT_FALSE(hold.release());
   EXPECT_TRUE(locks.list().empty());
+}
+
+/// The memory backend. Each acquire is attempted when the test says so.
+class HesitantBackend final : public Backend {
+ public:
+  explicit HesitantBackend(Clock& clock)
+      : inner_(detail::make_memory_backend("memory:hesitant", {.clock = &clock})) {}
+
+  [[nodiscard]] Capabilities capabilities() const noexcept override {
+    return inner_->capabilities();
+  }
+  [[nodiscard]] std::string describe() const override { return "hesitant"; }
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    for (Request* const request : requests) {
+      const std::lock_guard lock(mutex_);
+      if (request->verb == Verb::acquire_all || request->verb == Verb::acquire) {
+        kept_.push_back({request, &sink});
+      } else {
+        inner_->submit({&request, 1}, sink);
+      }
+    }
+  }
+  void drive(Parker& parker, Clock::time_point until) override { inner_->drive(parker, until); }
+
+  /// How many are kept.
+  [[nodiscard]] std::size_t kept() {
+    const std::lock_guard lock(mutex_);
+    return kept_.size();
+  }
+  void attempt_oldest() {
+    Kept oldest = [&] {
+      const std::lock_guard lock(mutex_);
+      const Kept first = kept_.front();
+      kept_.pop_front();
+      return first;
+    }();
+    inner_->submit({&oldest.request, 1}, *oldest.sink);
+    inner_->drive(Parker::mine(), Clock::time_point{});  // brings the outcome to the sink
+  }
+
+ private:
+  struct Kept {
+    Request* request;
+    Sink* sink;
+  };
+
+  std::unique_ptr<Backend> inner_;
+  std::mutex mutex_;
+  std::deque<Kept> kept_;
+};
+
+// The reply about `b` counted as one that `a` is busy.
+TEST_F(AllOfWaits, AKeyThatWasNotTheBusyOneIsNotBusyForTheNextWaiter) {
+  const Locks theirs = Locks::connect("memory:hesitant", {.clock = &clock});
+  const Hold held = theirs.lock("b").acquire(0ms, 1h);
+  auto made = std::make_unique<HesitantBackend>(clock);
+  HesitantBackend& backend = *made;
+  const Locks ours(std::move(made), {.clock = &clock, .listener = &recorder});
+  auto first = std::async(std::launch::async, [&] {
+    return ours.all_of({ours.lock("a"), ours.lock("b")}).try_acquire().has_value();
+  });
+  ASSERT_TRUE(tests::eventually([&] { return backend.kept() == 1; }));
+  auto second = std::async(std::launch::async, [&] {
+    EXPECT_THROW(static_cast<void>(ours.lock("a").try_acquire(1s)), BackendUnavailable);
+  });
+  ASSERT_TRUE(recorder.await(Event::Kind::waiting));
+  backend.attempt_oldest();
+  EXPECT_FALSE(first.get());
+  ASSERT_TRUE(tests::eventually([&] { return backend.kept() == 1; }));
+  ASSERT_TRUE(clock.await_sleepers(2));  // the timer thread of the holder, and the waiter
+  clock.advance(2s);
+  second.get();
+  backend.attempt_oldest();
 }
 
 class Opposite : public ::testing::TestWithParam<const char*> {

@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <iostream>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <stop_token>
+#include <streambuf>
 #include <string>
 #include <thread>
 #include <vector>
@@ -108,6 +111,25 @@ TEST_F(OnceLoopTest, AFailureBeforeTheBodyNamesTheKeyAsItWasGiven) {
   loop.request_stop();
   loop.join();
   EXPECT_EQ(recorder.of(Kind::once_failed)[0].key, "daily");
+}
+
+// It named the instant that had come meanwhile.
+TEST_F(OnceLoopTest, AFailureAfterTheNextInstantNamesTheOneThatFailed) {
+  const Locks silent(detail::make_memory_backend("memory:" + store, {.clock = &clock}),
+                     {.clock = &clock});  // without a listener
+  const OncePer report = silent.once_per("report", period);
+  std::ostringstream told;
+  std::streambuf* const before = std::clog.rdbuf(told.rdbuf());
+  std::stop_source stop;
+  report.run_until(stop.get_token(), [&] {
+    clock.advance(period);
+    stop.request_stop();
+    throw std::runtime_error("no paper");
+  });
+  EXPECT_TRUE(silent.flush(tests::patience));
+  std::clog.rdbuf(before);
+  EXPECT_NE(told.str().find("failed at 2024-01-01T00:00:00Z: no paper"), std::string::npos)
+      << told.str();
 }
 
 TEST_F(OnceLoopTest, CronJobRunsOncePerInstantAndItsKeyEndsWithIt) {

@@ -195,6 +195,35 @@ TYPED_TEST_P(BackendQueues, PagesOfAListContainAllOfIt) {
   }
 }
 
+TYPED_TEST_P(BackendQueues, AKeyThatStaysLockedIsOnAPageAlthoughOthersAreReleased) {
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().administration, "inspect, list and force_release");
+  std::vector<std::string> keys;
+  std::vector<HoldId> ids;
+  for (const char* end : {"", ".1", ".2", ".3", ".4", ".5"}) {
+    keys.push_back(this->name + end);
+    ids.push_back(one.fresh_id());
+    EXPECT_EQ(one.acquire(keys.back(), LockType::REENTRANT, ids.back(), this->long_lease).kind,
+              Kind::granted);
+  }
+  ListPart part;
+  part.budget = 2;
+  std::vector<std::string> names;
+  EXPECT_EQ(other.list(this->name + "*", part, names).kind, Kind::granted);
+  for (const std::string& listed : std::vector<std::string>(names)) {
+    const auto index = std::find(keys.begin(), keys.end(), listed) - keys.begin();
+    const HoldId& id = ids.at(static_cast<std::size_t>(index));
+    EXPECT_EQ(one.send(Verb::release, listed, LockType::REENTRANT, id).kind, Kind::granted);
+  }
+  for (int pages = 0; part.cursor != ListCursor{} && pages < 1'000'000; ++pages) {
+    EXPECT_EQ(other.list(this->name + "*", part, names).kind, Kind::granted);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  EXPECT_EQ(names, keys);
+  for (const std::string& key : keys) other.send(Verb::force_release, key);
+}
+
 TYPED_TEST_P(BackendQueues, AwaitedKeysAreListedWithTheNumberOfWaiters) {
   Probe one = this->connect(), other = this->connect(), third = this->connect();
   LATCHKEY_DETAIL_OFFERED(one.offers().administration && one.offers().pushes,
@@ -261,7 +290,9 @@ REGISTER_TYPED_TEST_SUITE_P(BackendQueues, FairServesInOrderOfArrival,
                             FairSkipsAFirstWaiterThatStoppedTrying, FairLeaveGivesUpThePlace,
                             FencingTokensOnlyRise, AReleaseByAnotherConnectionNotifiesSubscribers,
                             FairNotifiesTheFirstWaiterOnly, InspectReportsAndForceReleaseEndsHolds,
-                            PagesOfAListContainAllOfIt, AwaitedKeysAreListedWithTheNumberOfWaiters,
+                            PagesOfAListContainAllOfIt,
+                            AKeyThatStaysLockedIsOnAPageAlthoughOthersAreReleased,
+                            AwaitedKeysAreListedWithTheNumberOfWaiters,
                             AwaitedFairKeysCountThePlacesInTheQueue);
 
 }  // namespace latchkey::inline v1::testing::contract

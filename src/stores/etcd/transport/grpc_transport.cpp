@@ -7,6 +7,7 @@
 
 #include "core/text/number.hpp"
 #include "stores/etcd/transport/grpc_message.hpp"
+#include "stores/etcd/wire/messages.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds ping_delay{50};
 /// The limit for what has arrived of all replies that are not complete, as for a reply of Redis.
 constexpr std::size_t most_bytes = std::size_t{256} << 20U;
+constexpr const char* cut_off = "malformed reply: a field of the message is cut off";
 
 }  // namespace
 
@@ -25,7 +27,7 @@ GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, c
 void GrpcTransport::connect(const UriEndpoint& endpoint) {
   server_ = endpoint.text();
   failure_ = {};
-  has_received_ = too_large_ = false;
+  has_received_ = too_large_ = malformed_ = false;
   ++connection_;
   Http2Events& events = *this;
   http2_ = std::make_unique<Http2Session>(events);
@@ -79,7 +81,7 @@ CallId GrpcTransport::start(Method method, std::string body, OnMessage on_messag
   if (!token_.empty()) headers.emplace_back("token", token_);
   const StreamId stream =
       http2_->request(headers, std::move(body), on_message ? BodyEnds::never : BodyEnds::here);
-  calls_.emplace(stream, Call{std::move(on_message), std::move(on_end), clock_.now()});
+  calls_.emplace(stream, Call{method, std::move(on_message), std::move(on_end), clock_.now()});
   unsent_.push_back(stream);
   return id_of(stream);
 }
@@ -107,6 +109,7 @@ void GrpcTransport::advance() {
   bytes_.advance(buffer_);
   if (!buffer_.empty()) receive();
   deliver();
+  if (malformed_) return break_off(cut_off, false);
   if (bytes_.state() == ByteStream::State::broken) {
     return break_off(why_broken(was_open), bytes_.failure().nothing_listens);
   }
@@ -190,6 +193,8 @@ void GrpcTransport::deliver_messages(StreamId stream) {
   for (Call* call = find(stream); call != nullptr && take_message(call->received, message);
        call = find(stream)) {
     buffered_ -= size_with_prefix(message);
+    malformed_ = malformed_ || !is_whole_reply(call->method, message);
+    if (malformed_) return;
     const OnMessage on_message = call->on_message;  // which may cancel its own call
     on_message(message);
   }
@@ -220,10 +225,10 @@ CallEnd GrpcTransport::end_of(Call& call, std::uint32_t error) {
   if (!end.ok() && end.text.empty()) end.text = "gRPC status " + std::to_string(call.status);
   const bool has_message = take_message(call.received, end.reply);
   const bool is_stream = call.on_message != nullptr;
-  if (end.ok() && !has_message && !is_stream) {
-    end.status = GrpcStatus::no_answer;
-    end.text = "malformed reply: a call that succeeded has no message";
-  }
+  if (!end.ok() || is_stream) return end;
+  if (has_message && is_whole_reply(call.method, end.reply)) return end;
+  end.status = GrpcStatus::no_answer;
+  end.text = has_message ? cut_off : "malformed reply: a call that succeeded has no message";
   return end;
 }
 

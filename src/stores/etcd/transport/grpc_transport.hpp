@@ -68,6 +68,7 @@ class GrpcTransport final : private Http2Events {
 
  private:
   struct Call {
+    Method method;
     OnMessage on_message;  ///< null: the call is no stream
     OnEnd on_end;
     Clock::time_point started;
@@ -107,6 +108,7 @@ class GrpcTransport final : private Http2Events {
   std::string buffer_;
   std::size_t buffered_ = 0;  ///< bytes of messages that have not arrived as a whole
   bool too_large_ = false;    ///< a reply is larger than any of etcd's
+  bool malformed_ = false;    ///< a message of a stream is
   bool has_received_ = false;
   bool has_served_ = false;       ///< gRPC was spoken on this or an earlier connection
   std::uint32_t connection_ = 0;  ///< counts the connections: a part of the ids of their calls

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/wire/messages.hpp"
 
+#include <array>
 #include <utility>
 
 #include "stores/etcd/wire/protobuf.hpp"
@@ -30,6 +31,44 @@ KeyValue decode_key_value(std::string_view message) {
     }
   }
   return made;
+}
+
+/// Which fields of a message are messages, too.
+struct Shape {
+  struct Part {
+    std::uint32_t field = 0;  ///< 0: none
+    const Shape* shape = nullptr;
+  };
+  std::array<Part, 3> parts{};
+};
+constexpr Shape flat{};
+constexpr Shape with_header{{{{1, &flat}}}};
+constexpr Shape range_reply{{{{1, &flat}, {2, &flat}}}};
+constexpr Shape operation_reply{{{{1, &range_reply}, {2, &with_header}, {3, &with_header}}}};
+constexpr Shape transaction_reply{{{{1, &flat}, {3, &operation_reply}}}};
+constexpr Shape watch_event{{{{2, &flat}}}};
+constexpr Shape watch_reply{{{{1, &flat}, {11, &watch_event}}}};
+
+const Shape& shape_of(Method method) noexcept {
+  switch (method) {
+    case Method::range: return range_reply;
+    case Method::txn: return transaction_reply;
+    case Method::watch: return watch_reply;
+    default: return with_header;
+  }
+}
+
+bool is_whole(std::string_view message, const Shape& shape) noexcept {
+  ProtobufReader reader(message);
+  while (reader.next()) {
+    for (const Shape::Part& part : shape.parts) {
+      if (part.field == reader.field() && part.shape != nullptr &&
+          !is_whole(reader.bytes(), *part.shape)) {
+        return false;
+      }
+    }
+  }
+  return reader.is_whole();
 }
 
 void decode_operation(std::string_view message, TransactionReply& reply) {
@@ -108,6 +147,10 @@ std::string encode_grant(std::int64_t ttl) { return ProtobufWriter().number(1, t
 std::string encode_lease(std::int64_t id) { return ProtobufWriter().number(1, id).take(); }
 std::string encode_login(std::string_view user, std::string_view password) {
   return ProtobufWriter().bytes(1, user).bytes(2, password).take();
+}
+
+bool is_whole_reply(Method method, std::string_view message) noexcept {
+  return is_whole(message, shape_of(method));
 }
 
 RangeReply decode_range(std::string_view message) {

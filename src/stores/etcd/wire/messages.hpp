@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stores/etcd/transport/grpc_call.hpp"
+
 namespace latchkey::inline v1::detail::etcd {
 
 /// The end of the range of all keys that begin with `prefix`.
@@ -92,6 +94,10 @@ struct WatchReply {
 [[nodiscard]] std::string encode_grant(std::int64_t ttl);
 [[nodiscard]] std::string encode_lease(std::int64_t id);
 [[nodiscard]] std::string encode_login(std::string_view user, std::string_view password);
+
+/// Whether a reply to `method`, and each message in it, consists of whole fields. The functions
+/// below read a message that does not up to the field that is cut off.
+[[nodiscard]] bool is_whole_reply(Method method, std::string_view message) noexcept;
 
 [[nodiscard]] RangeReply decode_range(std::string_view message);
 /// How many keys a DeleteRangeResponse says were deleted.

@@ -38,13 +38,25 @@ class ProtobufWriter {
   std::string text_;
 };
 
-/// Reads the fields of a message one after the other. A malformed rest counts as its end.
+/// Reads the fields of a message one after the other.
 class ProtobufReader {
  public:
   explicit ProtobufReader(std::string_view message) noexcept : left_(message) {}
 
-  /// The next field; false: there is none.
+  /// The next field; false: there is none, or it is malformed.
   [[nodiscard]] bool next() noexcept {
+    if (!whole_ || left_.empty()) return false;
+    whole_ = read();
+    return whole_;
+  }
+  /// False: the last field is cut off, or of an unknown kind, and was not read.
+  [[nodiscard]] bool is_whole() const noexcept { return whole_; }
+  [[nodiscard]] std::uint32_t field() const noexcept { return field_; }
+  [[nodiscard]] std::int64_t number() const noexcept { return static_cast<std::int64_t>(number_); }
+  [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
+
+ private:
+  [[nodiscard]] bool read() noexcept {
     std::uint64_t tag = 0;
     if (!varint(tag)) return false;
     field_ = static_cast<std::uint32_t>(tag >> 3U);
@@ -61,11 +73,6 @@ class ProtobufReader {
       default: return false;
     }
   }
-  [[nodiscard]] std::uint32_t field() const noexcept { return field_; }
-  [[nodiscard]] std::int64_t number() const noexcept { return static_cast<std::int64_t>(number_); }
-  [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
-
- private:
   [[nodiscard]] bool varint(std::uint64_t& value) noexcept {
     value = 0;
     for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
@@ -86,6 +93,7 @@ class ProtobufReader {
   std::string_view left_, bytes_;
   std::uint64_t number_ = 0;
   std::uint32_t field_ = 0;
+  bool whole_ = true;
 };
 
 }  // namespace latchkey::inline v1::detail::etcd
