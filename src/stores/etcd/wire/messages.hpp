@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/etcd/transport/grpc_call.hpp"
+#include "stores/etcd/wire/method.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
