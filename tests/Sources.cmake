@@ -485,6 +485,7 @@ set(latchkey_redis_set_sources
 set(latchkey_annotations_tests_sources
   annotations/check_test.cpp
   annotations/docs_test.cpp
+  annotations/examples_test.cpp
   annotations/keys_by_macros.cpp
   annotations/keys_by_reflection.cpp
   annotations/keys_test.cpp

@@ -1,0 +1,8 @@
+// What the shop of docs/tutorial.md sells.
+#pragma once
+
+#include <string>
+
+struct Article {
+  std::string name;
+};
