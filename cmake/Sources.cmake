@@ -47,6 +47,7 @@ set(latchkey_sources
   src/leader/leader_callback.cpp
   src/leader/leader_loop.cpp
   src/leader/leader_term.cpp
+  src/locked/annotated_class.cpp
   src/locked/default_locks.cpp
   src/locked/held.cpp
   src/locked/lock_order.cpp
@@ -299,6 +300,7 @@ set(latchkey_headers
   include/latchkey/lock_info.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp
+  include/latchkey/locked/annotated_class.hpp
   include/latchkey/locked/body_kind.hpp
   include/latchkey/locked/checks.hpp
   include/latchkey/locked/condition.hpp
