@@ -491,6 +491,7 @@ set(latchkey_annotations_tests_sources
   annotations/keys_by_macros.cpp
   annotations/keys_by_reflection.cpp
   annotations/keys_test.cpp
+  annotations/module_names_test.cpp
   annotations/proxy_test.cpp
   annotations/word_options_test.cpp
   annotations/word_test.cpp)
