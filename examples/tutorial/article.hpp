@@ -1,4 +1,4 @@
-// What the shop of docs/tutorial.md sells.
+// The articles that the shop of docs/tutorial.md sells.
 #pragma once
 
 #include <string>
