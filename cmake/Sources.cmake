@@ -254,6 +254,7 @@ set(latchkey_headers
   include/latchkey/decorate/macros.hpp
   include/latchkey/decorate/once_per.hpp
   include/latchkey/decorate/preprocessor.hpp
+  include/latchkey/decorate/short_names.hpp
   include/latchkey/decorate/words.hpp
   include/latchkey/default_locks.hpp
   include/latchkey/error.hpp
@@ -317,6 +318,7 @@ set(latchkey_headers
   include/latchkey/locked/site_policy.hpp
   include/latchkey/locks.hpp
   include/latchkey/loop_driver.hpp
+  include/latchkey/macros.hpp
   include/latchkey/name_list.hpp
   include/latchkey/once_loop.hpp
   include/latchkey/once_per.hpp
@@ -332,6 +334,7 @@ set(latchkey_headers
   include/latchkey/reflect/aggregate.hpp
   include/latchkey/reflect/aggregate_fault.hpp
   include/latchkey/reflect/bit_field.hpp
+  include/latchkey/reflect/field_macros.hpp
   include/latchkey/reflect/fields.hpp
   include/latchkey/reflect/made_text.hpp
   include/latchkey/reflect/object.hpp

@@ -1,10 +1,10 @@
 // The module latchkey: everything of the library that is no macro.
 // SPDX-License-Identifier: BSL-1.0
 //
-// `import latchkey;` makes these names known; a header brings the macros (docs/installing.md). The
-// library is the same binary for programs that include and programs that import: the names belong to
-// the headers, and this file only exports them. tests/annotations/module_names_test.cpp requires that
-// it exports every public name.
+// `import latchkey;` makes these names known; latchkey/macros.hpp has the macros. The library is the
+// same binary for programs that include and programs that import: the names belong to the headers, and
+// this file only exports them. tests/annotations/module_names_test.cpp requires that it exports every
+// public name.
 module;
 
 #if defined(__cpp_impl_reflection) && defined(__cpp_expansion_statements)
@@ -237,10 +237,29 @@ using latchkey::reflect::enumerator_name;
 }  // namespace latchkey::reflect
 
 // The operators that LOCKED and AROUND stand for are found through their operands, in templates that
-// the importing program instantiates. Without an export the compilers drop them.
+// the importing program instantiates. Without an export the compilers drop them. The other names are
+// those that the macros write.
 export namespace latchkey::detail {
 
 using latchkey::detail::operator&&;
+using latchkey::detail::Addresses;
+using latchkey::detail::Checked;
+using latchkey::detail::Given;
+using latchkey::detail::GivenForScope;
+using latchkey::detail::gives_awaitable;
+using latchkey::detail::has_default;
+using latchkey::detail::has_word;
+using latchkey::detail::is_key;
+using latchkey::detail::is_policy;
+using latchkey::detail::KeyAt;
+using latchkey::detail::keys;
+using latchkey::detail::names_lock;
+using latchkey::detail::OnceKeyAt;
+using latchkey::detail::placed;
+using latchkey::detail::placed_key;
+using latchkey::detail::placed_policy;
+using latchkey::detail::PolicyAt;
+using latchkey::detail::ScopeFunction;
 
 }  // namespace latchkey::detail
 export namespace latchkey::key_error {

@@ -41,8 +41,8 @@ KINDS
 # The installed module, as a project of its own imports it.
 module_with_clang() {
   command -v clang++-22 >/dev/null || apt-get install -qy --no-install-recommends clang-22 clang-tools-22
-  local libraries
-  mapfile -t libraries < <(ninja -C build/plain -t targets all | sed -n 's/^\(liblatchkey[^:/]*\.a\):.*/\1/p')
+  local libraries kinds='(_testing_core|_testing|_asio|_spdlog|_prometheus)?'
+  mapfile -t libraries < <(ninja -C build/plain -t targets all | grep -oE "^liblatchkey$kinds\\.a")
   ninja -C build/plain --quiet "${libraries[@]}"
   cmake --install build/plain --component dev --prefix build/prefix >build/install.log
   cmake -G Ninja -S tests/module -B build/module_clang -DCMAKE_CXX_COMPILER=clang++-22 \
