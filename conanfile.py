@@ -23,7 +23,8 @@ class LatchkeyRecipe(ConanFile):
     options = {"shared": [True, False], "policies": [True, False], "tls": [True, False]}
     default_options = {"shared": False, "policies": True, "tls": True}
     exports_sources = (
-        "CMakeLists.txt", "LICENSE", "cmake/*", "debug/*", "include/*", "lua/*", "ops/*", "src/*")
+        "CMakeLists.txt", "LICENSE", "cmake/*", "debug/*", "include/*", "lua/*", "modules/*",
+        "ops/*", "src/*")
 
     def set_version(self):
         header = load(self, os.path.join(self.recipe_folder, "include/latchkey/version.hpp"))

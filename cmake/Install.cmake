@@ -54,6 +54,8 @@ install(FILES
   "${PROJECT_BINARY_DIR}/latchkey-config.cmake"
   "${PROJECT_BINARY_DIR}/latchkey-config-version.cmake"
   cmake/StoreLibraries.cmake
+  modules/LatchkeyModule.cmake
+  modules/latchkey.cppm
   DESTINATION "${config_dir}" COMPONENT dev)
 
 # pkg-config finds the prefix from the place of the file, so the installed tree may be moved.

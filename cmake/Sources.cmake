@@ -47,6 +47,7 @@ set(latchkey_sources
   src/leader/leader_callback.cpp
   src/leader/leader_loop.cpp
   src/leader/leader_term.cpp
+  src/locked/annotated_class.cpp
   src/locked/default_locks.cpp
   src/locked/held.cpp
   src/locked/lock_order.cpp
@@ -253,6 +254,7 @@ set(latchkey_headers
   include/latchkey/decorate/macros.hpp
   include/latchkey/decorate/once_per.hpp
   include/latchkey/decorate/preprocessor.hpp
+  include/latchkey/decorate/short_names.hpp
   include/latchkey/decorate/words.hpp
   include/latchkey/default_locks.hpp
   include/latchkey/error.hpp
@@ -299,6 +301,7 @@ set(latchkey_headers
   include/latchkey/lock_info.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp
+  include/latchkey/locked/annotated_class.hpp
   include/latchkey/locked/body_kind.hpp
   include/latchkey/locked/checks.hpp
   include/latchkey/locked/condition.hpp
@@ -315,6 +318,7 @@ set(latchkey_headers
   include/latchkey/locked/site_policy.hpp
   include/latchkey/locks.hpp
   include/latchkey/loop_driver.hpp
+  include/latchkey/macros.hpp
   include/latchkey/name_list.hpp
   include/latchkey/once_loop.hpp
   include/latchkey/once_per.hpp
@@ -330,6 +334,7 @@ set(latchkey_headers
   include/latchkey/reflect/aggregate.hpp
   include/latchkey/reflect/aggregate_fault.hpp
   include/latchkey/reflect/bit_field.hpp
+  include/latchkey/reflect/field_macros.hpp
   include/latchkey/reflect/fields.hpp
   include/latchkey/reflect/made_text.hpp
   include/latchkey/reflect/object.hpp

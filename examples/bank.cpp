@@ -15,6 +15,11 @@
 #include <vector>
 
 #include "bank/accounts.hpp"
+#ifdef BANK_IS_ANNOTATED
+#include "bank/annotated_bank.hpp"
+#else
+#include "bank/bank.hpp"
+#endif
 #include "bank/day.hpp"
 #include "bank/ledger.hpp"
 #include "bank/metrics.hpp"
@@ -23,64 +28,17 @@
 #include "bank/stopwatch.hpp"
 #include "bank/waits.hpp"
 
-using namespace std::chrono_literals;
 using demo::Account;
 using demo::Money;
 using latchkey::LockType;
 
-/// The service. Each method declares its lock, then works as if it were alone. The key is made from
-/// the account argument, so clerks block each other only if they serve the same account. A writer
-/// has exclusive access to the account, readers share it. `timed_` is an aspect that this program
-/// defines.
-class Bank {
- public:
-  Bank(demo::Ledger& ledger, demo::Stopwatch& stopwatch) : ledger_(ledger), timed_(stopwatch) {}
-
-  Money deposit(const Account& account, Money amount) {
-    return timed_ | LOCKED("account:{account.id}", LockType::WRITE, 3s) AROUND(account, amount) {
-      return ledger_.add(account.id, amount);
-    };
-  }
-
-  bool withdraw(const Account& account, Money amount) {
-    return timed_ | LOCKED("account:{account.id}", LockType::WRITE, 3s) AROUND(account, amount) {
-      if (ledger_.sum(account.id) < amount) return false;
-      ledger_.add(account.id, -amount);
-      return true;
-    };
-  }
-
-  /// Locks both accounts at once, or neither. Another clerk may move money in the opposite
-  /// direction at the same time: all callers acquire the two locks in the same order, so there is
-  /// no deadlock.
-  bool transfer(const Account& from, const Account& to, Money amount) {
-    return timed_ | LOCKED(KEYS("account:{from.id}", "account:{to.id}"), LockType::WRITE, 3s)
-                        AROUND(from, to, amount) {
-      if (ledger_.sum(from.id) < amount) return false;
-      ledger_.add(from.id, -amount);
-      ledger_.add(to.id, amount);
-      return true;
-    };
-  }
-
-  Money balance(const Account& account) const {
-    return timed_ | LOCKED("account:{account.id}", LockType::READ, 3s) AROUND(account) {
-      return ledger_.sum(account.id);
-    };
-  }
-
-  /// Two auditors at most work at once: "auditors" is a semaphore.
-  bool audit(const Account& account) const {
-    return timed_ | LOCKED("auditors").permits(2) |
-           LOCKED("account:{account.id}", LockType::READ, 3s) AROUND(account) {
-      return ledger_.adds_up(account.id);
-    };
-  }
-
- private:
-  demo::Ledger& ledger_;
-  demo::Stopwatch& timed_;
-};
+#ifdef BANK_IS_ANNOTATED
+using Service = AnnotatedBank;
+constexpr const char* form = "[[=latchkey::locked(\"account:{account.id}\", LockType::WRITE, 3s)]]";
+#else
+using Service = Bank;
+constexpr const char* form = "return LOCKED(\"account:{account.id}\", LockType::WRITE, 3s) ...";
+#endif
 
 /// The methods of Bank without the LOCKED lines.
 class UnlockedBank {
@@ -150,16 +108,14 @@ struct Result {
 
 Result run_with_locks(const Arguments& arguments, const std::vector<Account>& accounts,
                       demo::Waits& waits, demo::Screen& screen) {
-  show_title(screen, "With locks",
-             "return LOCKED(\"account:{account.id}\", LockType::WRITE, 3s) ...");
+  show_title(screen, "With locks", form);
   demo::Ledger ledger(accounts);
-  demo::Stopwatch stopwatch;
-  Bank bank(ledger, stopwatch);
+  Service bank(ledger);
   const demo::Day day = work(bank, arguments, accounts, screen);
   waits.settle(day.tally.operations());
   show_contention(screen, accounts, waits.seen());
   show_waits(screen, waits.seen());
-  show_methods(screen, stopwatch);
+  show_methods(screen, demo::stopwatch);
   show_facts(screen, accounts, waits.seen(), day);
   const demo::Books books{opening_of(accounts), day.tally, ledger.close()};
   show_books(screen, books);

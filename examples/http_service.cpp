@@ -12,10 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <exception>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,53 +28,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-using namespace std::chrono_literals;
-using latchkey::LockType;
+#include "http_service/ledger.hpp"
+
 namespace asio = boost::asio;
 using asio::ip::tcp;
-
-/// Reads, waits for a slow store, and writes: without its locks, requests would overwrite each
-/// other's sums.
-class Ledger {
- public:
-  DECORATED(LOCKED("account:{account}", LockType::WRITE, 5s, 30s), asio::awaitable<int>, deposit,
-            (std::string) account, (int) amount) {
-    const int before = balances_[account];
-    co_await store();
-    co_return balances_[account] = before + amount;
-  }
-
-  DECORATED(LOCKED(KEYS("account:{from}", "account:{to}"), LockType::WRITE, 5s, 30s),
-            asio::awaitable<bool>, transfer, (std::string) from, (std::string) to, (int) amount) {
-    const int before_from = balances_[from];
-    const int before_to = balances_[to];
-    co_await store();
-    if (before_from < amount || from == to) co_return false;
-    balances_[from] = before_from - amount;
-    balances_[to] = before_to + amount;
-    co_return true;
-  }
-
-  /// If the account is busy for 2 s, the caller may ask again.
-  DECORATED(LOCKED("account:{account}", LockType::READ, 2s, 30s).on_timeout(latchkey::skip),
-            asio::awaitable<std::optional<int>>, balance, (std::string) account) {
-    ASSERT_HELD("account:{account}", account);
-    co_await store();
-    co_return balances_[account];
-  }
-
- private:
-  static asio::awaitable<void> store() {
-    asio::steady_timer reply(co_await asio::this_coro::executor, 100us);
-    co_await reply.async_wait(asio::use_awaitable);
-  }
-
-  std::map<std::string, int> balances_;
-};
 
 struct Answer {
   int status = 200;

@@ -15,64 +15,29 @@
 //     public String readById(UserVO userVO) { ... }
 //
 // Both programs may run at once on one Redis server. Their keys are the same bytes, so a lock held
-// by one also excludes the other. This program locks within its own process ("memory:") unless you
-// pass it a URI.
+// by one also excludes the other. lock_action/service.hpp has the methods with macros, and
+// lock_action/annotated_service.hpp with annotations of C++26. This program locks within its own
+// process ("memory:") unless you pass it a URI.
 #include <latchkey/latchkey.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <thread>
 #include <vector>
 
-using namespace std::chrono_literals;
-using latchkey::LockType;
-
-struct UserVO {
-  int id = 0;
-  std::string name;
-};
-
-class LockActionService {
- public:
-  // (a) around a body
-  std::string update(const UserVO& userVO) {
-    return LOCKED("'updateKey'") AROUND(userVO) { return write(userVO); };
-  }
-
-  std::string update_by_id(const UserVO& userVO) {
-    return LOCKED("#userVO.id") AROUND(userVO) { return write(userVO); };
-  }
-
-  // (b) at the declaration
-  DECORATED(LOCKED("#userVO.id", LockType::WRITE, 30s), std::string, write_by_id,
-            (const UserVO&) userVO) {
-    return write(userVO);
-  }
-
-  DECORATED(LOCKED("#userVO.id", LockType::READ, 30s), std::string, read_by_id, (const),
-            (const UserVO&) userVO) {
-    return std::string(latchkey::current_hold()->key()) + " " + userVO.name + ": " +
-           std::to_string(writes_);
-  }
-
- private:
-  // Would lose counts if two threads were ever in here for the same user.
-  std::string write(const UserVO& userVO) {
-    const int before = writes_;
-    std::this_thread::yield();
-    writes_ = before + 1;
-    return std::string(latchkey::current_hold()->key()) + " " + userVO.name;
-  }
-
-  int writes_ = 0;
-};
+#ifdef LOCK_ACTION_IS_ANNOTATED
+#include "lock_action/annotated_service.hpp"
+using Service = AnnotatedLockActionService;
+#else
+#include "lock_action/service.hpp"
+using Service = LockActionService;
+#endif
 
 int main(int count, char** words) {
   try {
     latchkey::install(latchkey::Locks::connect(count > 1 ? words[1] : "memory:"));
-    LockActionService service;
+    Service service;
     const UserVO ada{7, "ada"};
 
     std::puts(service.update(ada).c_str());        // updateKey ada

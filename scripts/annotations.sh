@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds and tests the annotations of C++26 with GCC 16, in a root of Debian's testing; as root.
+# Builds and tests the annotations of C++26 and the module latchkey with GCC 16, and the module with
+# clang 22 too, in a root of Debian's testing; as root.
 #
 #   scripts/annotations.sh [gtest filter]
 #
 # The root is kept in build/roots/annotations with its packages and the compiler's cache; the sources are
 # new in each run. The library is compiled as C++20 and the tests of it as C++26: one binary serves both.
-# The tests run a second time under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The tests run a second time under AddressSanitizer and UndefinedBehaviorSanitizer. The examples with
+# annotations and the programs that import the module run once. clang uses the library that GCC made.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -21,7 +23,7 @@ inside() {
   while read -r kind options; do
     cmake -G Ninja -S . -B "build/$kind" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
       "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DCMAKE_CXX_FLAGS=$options" \
-      -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DLATCHKEY_UNITY=ON -DLATCHKEY_EXAMPLES=OFF \
+      -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DLATCHKEY_UNITY=ON \
       -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >"build/$kind.log" </dev/null || { cat "build/$kind.log"; return 1; }
     grep -q 'LATCHKEY_HAS_REFLECTION:INTERNAL=1' "build/$kind/CMakeCache.txt" ||
       { printf 'annotations: this compiler has no reflection: %s\n' "$(g++ --version | head -n 1)"; return 1; }
@@ -30,8 +32,23 @@ inside() {
 plain
 sanitized -fsanitize=address,undefined -fno-sanitize-recover=undefined
 KINDS
-  scripts/run_tests.sh build/plain -R '^annotations'
+  cmake --build build/plain --target annotated_examples module_programs -- --quiet
+  scripts/run_tests.sh build/plain -R '^annotations|^module_|^example_.*_annotated$'
   scripts/run_tests.sh build/sanitized -R '^annotations$'
+  module_with_clang
+}
+
+# The installed module, as a project of its own imports it.
+module_with_clang() {
+  command -v clang++-22 >/dev/null || apt-get install -qy --no-install-recommends clang-22 clang-tools-22
+  local libraries kinds='(_testing_core|_testing|_asio|_spdlog|_prometheus)?'
+  mapfile -t libraries < <(ninja -C build/plain -t targets all | grep -oE "^liblatchkey$kinds\\.a")
+  ninja -C build/plain --quiet "${libraries[@]}"
+  cmake --install build/plain --component dev --prefix build/prefix >build/install.log
+  cmake -G Ninja -S tests/module -B build/module_clang -DCMAKE_CXX_COMPILER=clang++-22 \
+    "-DCMAKE_PREFIX_PATH=$PWD/build/prefix" "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror" >build/module_clang.log
+  cmake --build build/module_clang -- --quiet
+  ctest --test-dir build/module_clang --output-on-failure
 }
 
 if [[ ${1:-} == inside ]]; then

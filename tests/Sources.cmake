@@ -41,6 +41,7 @@ set(latchkey_tests_sources
   unit/docs/readme_test.cpp
   unit/docs/reference_backend_test.cpp
   unit/docs/reference_test.cpp
+  unit/install/annotated_class_test.cpp
   unit/install/check_test.cpp
   unit/install/docs_policies_test.cpp
   unit/install/install_from_test.cpp
@@ -484,11 +485,14 @@ set(latchkey_redis_set_sources
 
 # Of latchkey_annotations_tests, where the compiler has C++26 reflection.
 set(latchkey_annotations_tests_sources
+  annotations/check_at_start_test.cpp
   annotations/check_test.cpp
   annotations/docs_test.cpp
+  annotations/examples_test.cpp
   annotations/keys_by_macros.cpp
   annotations/keys_by_reflection.cpp
   annotations/keys_test.cpp
+  annotations/module_names_test.cpp
   annotations/proxy_test.cpp
   annotations/word_options_test.cpp
   annotations/word_test.cpp)

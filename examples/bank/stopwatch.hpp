@@ -48,4 +48,7 @@ class Stopwatch : public latchkey::Aspect {
   std::map<std::string_view, Histogram> laps_;
 };
 
+/// The stopwatch of the program.
+inline Stopwatch stopwatch;
+
 }  // namespace demo

@@ -22,7 +22,7 @@ TOPICS = [
           "`LATCHKEY_NO_SHORT_MACROS`.",
           {"decorate/macros.hpp": None, "decorate/decorated.hpp": None,
            "decorate/once_per.hpp": None,
-           "reflect/fields.hpp": {"LATCHKEY_FIELDS", "LATCHKEY_REFLECT"}}),
+           "reflect/field_macros.hpp": {"LATCHKEY_FIELDS", "LATCHKEY_REFLECT"}}),
     Topic("locked", "LOCKED without macros",
           "What the macros stand for: the aspect that locks, its settings, its strategies, and "
           "the hold of the current call.",

@@ -141,6 +141,14 @@ void dump_sites(std::ostream& out) {
     if (each > 0) out << ',';
     write_text(out, program.schemes[each]);
   }
+  // Programs without them write what earlier versions wrote.
+  if (!program.unbound.empty()) {
+    out << "],\"unbound\":[";
+    for (std::size_t each = 0; each < program.unbound.size(); ++each) {
+      if (each > 0) out << ',';
+      write_text(out, program.unbound[each]);
+    }
+  }
   out << "],\"locks\":[";
   for (std::size_t each = 0; each < program.places.size(); ++each) {
     out << (each == 0 ? "\n" : ",\n");

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include <latchkey/locked/annotated_class.hpp>
 #include <latchkey/locked/locked_site.hpp>
 #include <latchkey/registry.hpp>
 #include <latchkey/site.hpp>
@@ -69,7 +70,7 @@ Program this_program() {
   std::ranges::sort(places, [](const LockPlace& a, const LockPlace& b) {
     return std::tie(a.file, a.line, a.name, a.text) < std::tie(b.file, b.line, b.name, b.text);
   });
-  return {std::move(places), backend_schemes()};
+  return {std::move(places), backend_schemes(), unbound_functions()};
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -31,6 +31,8 @@ struct LockPlace {
 struct Program {
   std::vector<LockPlace> places;     ///< in the order of files and lines
   std::vector<std::string> schemes;  ///< those of the backends that it knows
+  /// Annotated functions that nothing runs under their annotations: "Bank::pay (bank.cpp:12)".
+  std::vector<std::string> unbound{};
   /// False: a test, with some of the methods that the file is about. Rules may name others, and the
   /// file may lack policies that LOCKED_BY names.
   bool is_whole = true;

@@ -88,6 +88,12 @@ LoadedPolicies read_policy_file(const std::string& path, const std::vector<std::
 
 LoadedPolicies load_policies(const std::string& path, const Program& program) {
   LoadedPolicies loaded = read_policy_file(path, program.schemes);
+  for (const std::string& function : program.unbound) {
+    loaded.problems.push_back(
+        {{},
+         function + " has an annotation and runs without its lock: write LOCK_ANNOTATED; in "
+                    "its body, or call it through latchkey::Annotated"});
+  }
   if (loaded.readable) loaded.plan = plan_policies(loaded.file, program, loaded.problems);
   return loaded;
 }

@@ -248,6 +248,13 @@ TEST(AnnotationsDocs, AnAspectOfOnesOwn) {
   EXPECT_EQ(Reports().of_month(5), "5");
   EXPECT_EQ(audit, (std::vector<std::string>{"annotations_docs::Reports::of_month"}));
 }
+
+/// The check at start lists it: check_at_start_test.cpp.
+class Till {
+ public:
+  [[=latchkey::locked("till")]] int pay() { return 1; }
+};
+LATCHKEY_CHECK_ANNOTATIONS(Till);
 // clang-format on
 
 }  // namespace annotations_docs

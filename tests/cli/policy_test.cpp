@@ -130,6 +130,18 @@ rules:
   EXPECT_EQ(run({"check"}), 0) << log();  // the file alone shows none of it
 }
 
+TEST_F(CliPolicy, CheckListsAnnotatedFunctionsWithoutTheirLock) {
+  write(good);
+  nlohmann::json sites = nlohmann::json::parse(folder_.read("sites.json"));
+  EXPECT_FALSE(sites.contains("unbound"));
+  sites["unbound"] = {"Bank::pay (bank.cpp:12)"};
+  std::ofstream(folder_.file("sites.json")) << sites;
+  EXPECT_EQ(run(with_sites({"check"})), 1);
+  EXPECT_NE(log().find("Bank::pay (bank.cpp:12) has an annotation and runs without its lock"),
+            std::string::npos)
+      << log();
+}
+
 TEST_F(CliPolicy, CheckRejectsAnInvalidFileOfSites) {
   write(good);
   std::ofstream(folder_.file("sites.json")) << "{}";

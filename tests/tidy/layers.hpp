@@ -103,6 +103,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/locked/", locked},
     Place{"include/latchkey/decorate.hpp", decorate},
     Place{"include/latchkey/decorate/", decorate},
+    Place{"include/latchkey/macros.hpp", decorate},
     Place{"include/latchkey/install.hpp", install},
     Place{"include/latchkey/adapters/", adapters},
     Place{"include/latchkey/asio.hpp", asio},

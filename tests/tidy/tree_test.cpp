@@ -86,7 +86,7 @@ TEST(Tidy, EverySourceIsListed) {
     library += text_of(std::string("cmake/stores/") + store + ".cmake");
   }
   const std::string tests = text_of("tests/Sources.cmake") + text_of("tests/CMakeLists.txt");
-  const std::regex elsewhere("/adapters/|^tests/(compile_fail|consumer|fuzz|gdb)/");
+  const std::regex elsewhere("/adapters/|^tests/(compile_fail|consumer|fuzz|gdb|module)/");
   Findings missing;
   for (const SourceFile& file : tree()) {
     const bool source = file.path.ends_with(".cpp") || file.path.starts_with("include/");

@@ -35,7 +35,9 @@ inline constexpr auto annotation_value =
 template <std::meta::info Function, std::size_t Index>
 struct AnnotationText {
   consteval PlacedText operator()() const noexcept {
-    return {annotation_value<Function, Index>.said.key.view(), {}};
+    return {annotation_value<Function, Index>.said.key.view(),
+            {},
+            terms_text(annotation_value<Function, Index>.said)};
   }
 };
 template <std::meta::info Function, std::size_t Index>
@@ -43,13 +45,16 @@ struct AnnotationKeys {
   static constexpr ConstantText all = annotation_value<Function, Index>.said.key;
 
   consteval PlacedKeys<all.size> operator()() const noexcept {
-    return {FixedString<all.size>(all.view()), {}};
+    return {
+        FixedString<all.size>(all.view()), {}, terms_text(annotation_value<Function, Index>.said)};
   }
 };
 template <std::meta::info Function, std::size_t Index>
 struct OnceText {
   consteval PlacedText operator()() const noexcept {
-    return {annotation_value<Function, Index>.key.view(), {}};
+    return {annotation_value<Function, Index>.key.view(),
+            {},
+            std::define_static_string(duration_text(annotation_value<Function, Index>.period))};
   }
 };
 

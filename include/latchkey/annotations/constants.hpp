@@ -111,6 +111,51 @@ consteval LockConstants lock_constants(ConstantText key, KeySource source, const
   return said;
 }
 
+consteval std::string number_text(std::int64_t number) {
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + number % 10));
+    number /= 10;
+  } while (number > 0);
+  return digits;
+}
+
+/// "30s", in the largest unit without a fraction.
+consteval std::string duration_text(std::int64_t milliseconds) {
+  if (milliseconds % 3'600'000 == 0 && milliseconds != 0) {
+    return number_text(milliseconds / 3'600'000) + "h";
+  }
+  if (milliseconds % 60'000 == 0 && milliseconds != 0) {
+    return number_text(milliseconds / 60'000) + "min";
+  }
+  if (milliseconds % 1'000 == 0) return number_text(milliseconds / 1'000) + "s";
+  return number_text(milliseconds) + "ms";
+}
+
+/// The terms of an annotation as code writes them after the key, for `latchkey explain`:
+/// "LockType::WRITE, 3s, 30s".
+consteval const char* terms_text(const LockConstants& said) {
+  std::string text;
+  const auto add = [&](std::string_view term) {
+    if (!text.empty()) text += ", ";
+    text += term;
+  };
+  if (said.says_type) {
+    for (const std::meta::info type : enumerators_of(^^LockType)) {
+      if (extract<LockType>(type) == said.type) {
+        add(std::string("LockType::").append(identifier_of(type)));
+      }
+    }
+  }
+  if (said.says_wait) {
+    add(said.wait == no_limit ? std::string("latchkey::forever") : duration_text(said.wait));
+  }
+  if (said.says_lease) {
+    add(said.lease == no_limit ? std::string("latchkey::watchdog") : duration_text(said.lease));
+  }
+  return std::define_static_string(text);
+}
+
 /// The base of the annotations that latchkey itself defines.
 struct AnnotationValue {};
 

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/aspect.hpp>
-#include <latchkey/aspect/method_frame.hpp>
+#include <utility>
+
 #include <latchkey/decorate/macros.hpp>
 #include <latchkey/decorate/preprocessor.hpp>
-#include <latchkey/decorate/words.hpp>
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): only macros can do this
 // clang-format off: continued lines are broken by meaning

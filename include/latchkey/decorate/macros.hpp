@@ -1,12 +1,8 @@
-// LOCKED, AROUND, HERE, KEYS, ASSERT_HELD: macros that parse their arguments and forward them.
+// LOCKED, LOCKED_ONCE_PER, AROUND, HERE, KEYS, ASSERT_HELD: macros that parse and forward.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <source_location>
-
-#include <latchkey/aspect.hpp>
-#include <latchkey/held.hpp>
-#include <latchkey/locked.hpp>
 
 /// A captureless callable of a unique type: makes a source location part of a type.
 #define LATCHKEY_DETAIL_HERE [] { return ::std::source_location::current(); }
@@ -70,3 +66,10 @@
 /// ASSERT_HELD("account:{account.id}", account): see latchkey::assert_held.
 #define LATCHKEY_ASSERT_HELD(LATCHKEY_key, ...) \
   (::latchkey::assert_held<LATCHKEY_key, #__VA_ARGS__>(__VA_ARGS__))
+
+/// LOCKED_ONCE_PER(key, period [, options]): see latchkey::LockedOncePer.
+#define LATCHKEY_LOCKED_ONCE_PER(LATCHKEY_key, ...)                            \
+  (::latchkey::detail::OnceKeyAt{                                              \
+      ::latchkey::detail::Checked<::latchkey::detail::is_key(LATCHKEY_key)>{}, \
+      LATCHKEY_DETAIL_PLACED_KEY(#__VA_ARGS__, LATCHKEY_key)}) *               \
+      ::latchkey::once_terms(__VA_ARGS__)

@@ -10,7 +10,9 @@
 #include <latchkey/aspect.hpp>
 #include <latchkey/aspect/decorated.hpp>
 #include <latchkey/decorate/macros.hpp>
+#include <latchkey/held.hpp>
 #include <latchkey/key/key_buffer.hpp>
+#include <latchkey/locked.hpp>
 #include <latchkey/locked/body_kind.hpp>
 #include <latchkey/locked/checks.hpp>
 #include <latchkey/locked/key_set.hpp>
@@ -224,10 +226,3 @@ OnceKeyAt(Checked<true>, Text) -> OnceKeyAt<Text>;
 }  // namespace detail
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop
-
-/// LOCKED_ONCE_PER(key, period [, options]): see latchkey::LockedOncePer.
-#define LATCHKEY_LOCKED_ONCE_PER(LATCHKEY_key, ...)                            \
-  (::latchkey::detail::OnceKeyAt{                                              \
-      ::latchkey::detail::Checked<::latchkey::detail::is_key(LATCHKEY_key)>{}, \
-      LATCHKEY_DETAIL_PLACED_KEY(#__VA_ARGS__, LATCHKEY_key)}) *               \
-      ::latchkey::once_terms(__VA_ARGS__)

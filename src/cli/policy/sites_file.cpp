@@ -50,6 +50,7 @@ struct SitesFile::Reader {
   void read(const json& root) const {
     if (root.at("format") != 1) throw UsageError("it was written by another version of latchkey");
     file.program_.schemes = root.at("schemes").get<std::vector<std::string>>();
+    file.program_.unbound = root.value("unbound", std::vector<std::string>());
     read_types(root.at("types"));
     check_types();
     for (const json& lock : root.at("locks")) read_lock(lock);

@@ -1,0 +1,58 @@
+// The accounts of http_service.cpp: coroutines that DECORATED locks.
+#pragma once
+
+#include <latchkey/asio.hpp>
+#include <latchkey/latchkey.hpp>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+using namespace std::chrono_literals;
+using latchkey::LockType;
+namespace asio = boost::asio;
+
+/// Reads, waits for a slow store, and writes: without its locks, requests would overwrite each
+/// other's sums.
+class Ledger {
+ public:
+  DECORATED(LOCKED("account:{account}", LockType::WRITE, 5s, 30s), asio::awaitable<int>, deposit,
+            (std::string) account, (int) amount) {
+    const int before = balances_[account];
+    co_await store();
+    co_return balances_[account] = before + amount;
+  }
+
+  DECORATED(LOCKED(KEYS("account:{from}", "account:{to}"), LockType::WRITE, 5s, 30s),
+            asio::awaitable<bool>, transfer, (std::string) from, (std::string) to, (int) amount) {
+    const int before_from = balances_[from];
+    const int before_to = balances_[to];
+    co_await store();
+    if (before_from < amount || from == to) co_return false;
+    balances_[from] = before_from - amount;
+    balances_[to] = before_to + amount;
+    co_return true;
+  }
+
+  /// If the account is busy for 2 s, the caller may ask again.
+  DECORATED(LOCKED("account:{account}", LockType::READ, 2s, 30s).on_timeout(latchkey::skip),
+            asio::awaitable<std::optional<int>>, balance, (std::string) account) {
+    ASSERT_HELD("account:{account}", account);
+    co_await store();
+    co_return balances_[account];
+  }
+
+ private:
+  static asio::awaitable<void> store() {
+    asio::steady_timer reply(co_await asio::this_coro::executor, 100us);
+    co_await reply.async_wait(asio::use_awaitable);
+  }
+
+  std::map<std::string, int> balances_;
+};
