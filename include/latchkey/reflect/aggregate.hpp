@@ -55,8 +55,11 @@ constexpr bool is_array_at(std::index_sequence<Before...>, std::index_sequence<A
          !requires { T{AnyField{Before}..., {}, AnyField{After}...}; };
 }
 
+// In C++26 PFR counts an array as one field. The array still takes an initialiser for each of its
+// elements, so that the type takes more than it has fields.
 template <class T, std::size_t... I>
 constexpr bool has_array(std::index_sequence<I...>) {
+  if (requires { T{AnyField{I}..., AnyField{sizeof...(I)}}; }) return true;
   return (is_array_at<T>(std::make_index_sequence<I>{},
                          std::make_index_sequence<sizeof...(I) - I - 1>{}) ||
           ...);

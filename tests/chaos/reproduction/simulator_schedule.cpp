@@ -152,7 +152,8 @@ ScheduledFault read_fault(Words words) {
   words.expect("at");
   fault.at = milliseconds(words.number());
   words.expect("ms:");
-  const KindForm& form = form_of(words.next());
+  const std::string kind = words.next();
+  const KindForm& form = form_of(kind);
   fault.kind = form.kind;
   if (form.target != KindForm::nothing) {
     const bool is_key = form.target == KindForm::key;
