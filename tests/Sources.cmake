@@ -320,6 +320,7 @@ set(latchkey_seeds_sources
   seeds/embedded_seeds_test.cpp)
 
 set(latchkey_exhaustion_sources
+  exhaustion/lock_space_test.cpp
   exhaustion/locks_test.cpp
   exhaustion/outbox_test.cpp
   exhaustion/quorum_locks_test.cpp

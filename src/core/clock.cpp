@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "core/never_destroyed.hpp"
+
 namespace latchkey::inline v1 {
 namespace {
 
@@ -50,9 +52,9 @@ std::chrono::system_clock::time_point Clock::wall() const noexcept {
 }
 
 Clock& Clock::system() noexcept {
-  // Never destroyed: threads may read the time while static objects are destroyed.
-  static BootClock& clock = *new BootClock;
-  return clock;
+  // Threads may read the time while static objects are destroyed.
+  static detail::NeverDestroyed<BootClock> clock;
+  return clock.get();
 }
 
 }  // namespace latchkey::inline v1

@@ -106,8 +106,13 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
   static_cast<void>(Parker::mine());  // parkers take part in forks from now on
   if (options_.announce) settings_.announced_time = &clock_;
   driver_.start(*this, settings_);
-  LiveSpaces::add(*this);
-  register_fork_participant(ForkLevel::locks, *this);
+  LiveSpaces::add(*this);  // before the space, so that a fork locks its mutex first
+  try {
+    register_fork_participant(ForkLevel::locks, *this);
+  } catch (...) {
+    LiveSpaces::remove(*this);  // the destructor does not run
+    throw;
+  }
 }
 
 LockSpace::~LockSpace() {
