@@ -48,7 +48,7 @@ case $kind in
   add_subdirectory) arguments=(-DLATCHKEY_UNITY=ON) ;;
   fetch_content)
     mkdir "$work/source"
-    cp -r "$root"/{CMakeLists.txt,LICENSE,cmake,debug,include,lua,ops,src} "$work/source"
+    cp -r "$root"/{CMakeLists.txt,LICENSE,cmake,debug,include,lua,modules,ops,src} "$work/source"
     export LATCHKEY_DEPS=${LATCHKEY_DEPS:-$root/build/deps}
     arguments=(-DLATCHKEY_UNITY=ON "-DLATCHKEY_FOLDER=$work/source"
       -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
