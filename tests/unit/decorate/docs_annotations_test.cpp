@@ -312,16 +312,22 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-TEST_F(Annotations, TheThreeFilesContainEverySnippetOfThePage) {
+TEST_F(Annotations, CompiledFilesContainEverySnippetOfThePage) {
   const std::string page = content("docs/annotations.md");
-  const std::string own = content("tests/unit/decorate/docs_annotations_test.cpp");
-  const std::string reflecting = content("tests/annotations/docs_test.cpp");
-  const std::string errors = content("tests/unit/docs/after_an_error_test.cpp");
   ASSERT_FALSE(page.empty());
-  ASSERT_FALSE(own.empty());
-  ASSERT_FALSE(reflecting.empty());
-  ASSERT_FALSE(errors.empty());
-  const std::string source = own + reflecting + errors;
+  std::string source;
+  for (const char* const path :
+       {"tests/unit/decorate/docs_annotations_test.cpp", "tests/annotations/docs_test.cpp",
+        "tests/unit/docs/after_an_error_test.cpp",
+        // both forms of one service, side by side:
+        "examples/bank/bank.hpp", "examples/bank/annotated_bank.hpp",
+        "examples/http_service/ledger.hpp", "examples/http_service/annotated_ledger.hpp",
+        "examples/lock_action/service.hpp", "examples/lock_action/annotated_service.hpp",
+        "examples/tutorial/stock.hpp", "examples/tutorial/annotated_stock.hpp"}) {
+    const std::string text = content(path);
+    ASSERT_FALSE(text.empty()) << path;
+    source += text;
+  }
   const std::string_view fence = "```cpp\n";
   int snippets = 0;
   for (std::size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
