@@ -5,14 +5,10 @@
 #include <latchkey/asio.hpp>
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "balances.hpp"
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
@@ -20,7 +16,7 @@ namespace asio = boost::asio;
 
 /// The coroutines of Ledger. They take the same locks if latchkey::Annotated calls them.
 // clang-format off: as docs/annotations.md has it
-class AnnotatedLedger {
+class AnnotatedLedger : Balances {
  public:
   [[=latchkey::locked("account:{account}", LockType::WRITE, 5s, 30s)]]
   asio::awaitable<int> deposit(std::string account, int amount) {
@@ -47,13 +43,5 @@ class AnnotatedLedger {
     co_await store();
     co_return balances_[account];
   }
-
- private:
-  static asio::awaitable<void> store() {
-    asio::steady_timer reply(co_await asio::this_coro::executor, 100us);
-    co_await reply.async_wait(asio::use_awaitable);
-  }
-
-  std::map<std::string, int> balances_;
 };
 // clang-format on

@@ -5,14 +5,10 @@
 #include <latchkey/latchkey.hpp>
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "balances.hpp"
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
@@ -20,7 +16,7 @@ namespace asio = boost::asio;
 
 /// Reads, waits for a slow store, and writes: without its locks, requests would overwrite each
 /// other's sums.
-class Ledger {
+class Ledger : Balances {
  public:
   DECORATED(LOCKED("account:{account}", LockType::WRITE, 5s, 30s), asio::awaitable<int>, deposit,
             (std::string) account, (int) amount) {
@@ -47,12 +43,4 @@ class Ledger {
     co_await store();
     co_return balances_[account];
   }
-
- private:
-  static asio::awaitable<void> store() {
-    asio::steady_timer reply(co_await asio::this_coro::executor, 100us);
-    co_await reply.async_wait(asio::use_awaitable);
-  }
-
-  std::map<std::string, int> balances_;
 };

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "user.hpp"
 
@@ -14,7 +13,7 @@ using latchkey::LockType;
 
 /// The methods of LockActionService, which take the same locks.
 // clang-format off: as docs/annotations.md has it
-class AnnotatedLockActionService {
+class AnnotatedLockActionService : Writes {
  public:
   [[=latchkey::locked("'updateKey'")]]
   std::string update(const UserVO& userVO) {
@@ -40,16 +39,5 @@ class AnnotatedLockActionService {
     return std::string(latchkey::current_hold()->key()) + " " + userVO.name + ": " +
            std::to_string(writes_);
   }
-
- private:
-  // Would lose counts if two threads were ever in here for the same user.
-  std::string write(const UserVO& userVO) {
-    const int before = writes_;
-    std::this_thread::yield();
-    writes_ = before + 1;
-    return std::string(latchkey::current_hold()->key()) + " " + userVO.name;
-  }
-
-  int writes_ = 0;
 };
 // clang-format on

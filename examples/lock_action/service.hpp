@@ -5,14 +5,13 @@
 
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "user.hpp"
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
 
-class LockActionService {
+class LockActionService : Writes {
  public:
   // (a) around a body
   std::string update(const UserVO& userVO) {
@@ -34,15 +33,4 @@ class LockActionService {
     return std::string(latchkey::current_hold()->key()) + " " + userVO.name + ": " +
            std::to_string(writes_);
   }
-
- private:
-  // Would lose counts if two threads were ever in here for the same user.
-  std::string write(const UserVO& userVO) {
-    const int before = writes_;
-    std::this_thread::yield();
-    writes_ = before + 1;
-    return std::string(latchkey::current_hold()->key()) + " " + userVO.name;
-  }
-
-  int writes_ = 0;
 };

@@ -4,10 +4,6 @@
 #include <latchkey/annotations.hpp>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <utility>
 
 #include "article.hpp"
 
@@ -15,11 +11,9 @@ using namespace std::chrono_literals;
 using latchkey::LockType;
 
 /// The methods of Stock, which take the same locks.
-class AnnotatedStock {
+class AnnotatedStock : public Shelf {
  public:
-  explicit AnnotatedStock(std::filesystem::path folder) : folder_(std::move(folder)) {
-    std::filesystem::create_directories(folder_);
-  }
+  using Shelf::Shelf;
 
   // clang-format off: as docs/annotations.md has it
   [[=latchkey::locked("stock:{article.name}", LockType::WRITE, 3s, 30s)]]
@@ -30,16 +24,4 @@ class AnnotatedStock {
     return total;
   }
   // clang-format on
-
- private:
-  int load(const Article& article) const {
-    int total = 0;
-    std::ifstream(folder_ / article.name) >> total;
-    return total;
-  }
-  void save(const Article& article, int total) const {
-    std::ofstream(folder_ / article.name) << total << '\n';
-  }
-
-  std::filesystem::path folder_;
 };

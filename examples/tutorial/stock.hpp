@@ -4,21 +4,15 @@
 #include <latchkey/latchkey.hpp>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <utility>
 
 #include "article.hpp"
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
 
-class Stock {
+class Stock : public Shelf {
  public:
-  explicit Stock(std::filesystem::path folder) : folder_(std::move(folder)) {
-    std::filesystem::create_directories(folder_);
-  }
+  using Shelf::Shelf;
 
   int add(const Article& article, int count) {
     // Waits for at most 3 s; the lease ends after 30 s.
@@ -28,16 +22,4 @@ class Stock {
       return total;
     };
   }
-
- private:
-  int load(const Article& article) const {
-    int total = 0;
-    std::ifstream(folder_ / article.name) >> total;
-    return total;
-  }
-  void save(const Article& article, int total) const {
-    std::ofstream(folder_ / article.name) << total << '\n';
-  }
-
-  std::filesystem::path folder_;
 };
