@@ -10,14 +10,9 @@
 
 #include <latchkey/error.hpp>
 
-#include "asio/coroutine_executor.hpp"
-
 namespace latchkey::inline v1::detail {
 
 namespace asio = boost::asio;
-
-PlainBodyCancellation::PlainBodyCancellation(const asio::any_io_executor& caller)
-    : BodyCancellation(CoroutineExecutor::strand_of(caller)) {}
 
 void BodyCancellation::forward_cancellation(asio::cancellation_slot from) {
   if (from.is_connected()) from.emplace<Cancel>(Cancel{weak_from_this()});

@@ -48,7 +48,7 @@ std::shared_ptr<ContextOperations> ContextOperations::of(const std::shared_ptr<S
   const asio::any_io_executor executor = CoroutineExecutor::outermost(context.executor);
   const auto make = [&](std::shared_ptr<LoopWait> loop) {
     auto made = std::make_shared<ContextOperations>(subject, executor, std::move(loop));
-    if (known) ContextService::add(*context.context, made);
+    if (known) ContextService::add(executor, made);
     return made;
   };
   if (space == nullptr) return make(nullptr);

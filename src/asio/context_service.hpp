@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/execution_context.hpp>
 
 #include "core/mutex.hpp"
@@ -29,7 +30,8 @@ class ContextService final : public boost::asio::execution_context::service {
 
   explicit ContextService(boost::asio::execution_context& context) : service(context) {}
 
-  static void add(boost::asio::execution_context& context,
+  /// To the context of `executor`, on a thread that may use it.
+  static void add(const boost::asio::any_io_executor& executor,
                   const std::shared_ptr<ContextPart>& part);
 
  private:

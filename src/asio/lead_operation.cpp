@@ -19,6 +19,7 @@
 #include <latchkey/asio/leader.hpp>
 #include <latchkey/error.hpp>
 
+#include "asio/coroutine_executor.hpp"
 #include "asio/handler_slot.hpp"
 #include "asio/operation.hpp"
 #include "leader/leader_loop.hpp"
@@ -71,11 +72,13 @@ class TermEnd {
 /// Leader has for its callback. Thread-safe.
 class LeaderWork {
  public:
-  LeaderWork(asio::any_io_executor executor, LeaderCoroutine work)
-      : executor_(std::move(executor)), work_(std::move(work)) {}
+  /// On a thread that may use the context: a strand that is made while the context shuts down keeps
+  /// what is posted to it.
+  LeaderWork(const asio::any_io_executor& executor, LeaderCoroutine work)
+      : strand_(CoroutineExecutor::strand_of(executor)), work_(std::move(work)) {}
 
   void run(const std::stop_token& stop, std::uint64_t term) {
-    const auto cancellation = std::make_shared<PlainBodyCancellation>(executor_);
+    const auto cancellation = std::make_shared<PlainBodyCancellation>(strand_);
     cancellation->cancel_on(stop, BodyCancellation::Reason::stop);
     const auto end = std::make_shared<TermEnd>();
     if (!begin(end)) return;
@@ -106,7 +109,7 @@ class LeaderWork {
     return !abandoned_;
   }
 
-  const asio::any_io_executor executor_;
+  const asio::any_io_executor strand_;
   const LeaderCoroutine work_;
   std::mutex mutex_;
   bool abandoned_ = false;

@@ -29,7 +29,7 @@ std::shared_ptr<LoopWait> LoopWait::make(const std::shared_ptr<SpaceRef>& space,
     return nullptr;
   }
   auto made = std::make_shared<LoopWait>(space, std::move(driver), executor);
-  ContextService::add(boost::asio::query(executor, boost::asio::execution::context), made);
+  ContextService::add(executor, made);
   return made;
 }
 

@@ -10,6 +10,7 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/owner.hpp>
 
+#include "asio/coroutine_executor.hpp"
 #include "once/once_job.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -29,7 +30,8 @@ asio::awaitable<void> OnceCoroutine::take() {
 }
 
 std::shared_ptr<BodyCancellation> OnceCoroutine::begin(const asio::any_io_executor& executor) {
-  auto cancellation = std::make_shared<PlainBodyCancellation>(executor);
+  auto cancellation =
+      std::make_shared<PlainBodyCancellation>(CoroutineExecutor::strand_of(executor));
   if (attempt_.job_->on_failure == OnFailure::retry) {
     cancellation->cancel_on(attempt_.hold_->stop_token(), BodyCancellation::Reason::loss);
   }

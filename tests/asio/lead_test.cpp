@@ -4,13 +4,21 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <future>
+#include <memory>
 #include <optional>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "asio/fixture.hpp"
@@ -160,6 +168,75 @@ TEST_F(AsioLead, ContextThatEndsAsATermBeginsLeavesNothing) {
         asio::bind_executor(ends, [](const std::exception_ptr&) { ADD_FAILURE(); }));
     EXPECT_TRUE(eventually([&] { return !locks.inspect("leader").holders.empty(); }));
   }
+}
+
+/// Shuts down with its context, at first of all services that the context has when this is made.
+class ShutdownNotice final : public asio::execution_context::service {
+ public:
+  using key_type = ShutdownNotice;
+  static asio::execution_context::id id;
+
+  explicit ShutdownNotice(asio::execution_context& context) : service(context) {}
+  std::function<void()> on_shutdown{};
+
+ private:
+  void shutdown() override { on_shutdown(); }
+};
+asio::execution_context::id ShutdownNotice::id;
+
+/// An io_context's, which tells when a thread other than that of the test asks it anything.
+class WatchedExecutor {
+ public:
+  using OnQuery = std::shared_ptr<const std::function<void()>>;
+
+  WatchedExecutor(asio::io_context::executor_type inner, OnQuery on_query)
+      : inner_(inner), on_query_(std::move(on_query)) {}
+
+  template <class Function>
+  void execute(Function&& function) const {
+    inner_.execute(std::forward<Function>(function));
+  }
+  [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept {
+    if (std::this_thread::get_id() != thread_) (*on_query_)();
+    return inner_.context();
+  }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+  friend bool operator==(const WatchedExecutor&, const WatchedExecutor&) noexcept = default;
+
+ private:
+  asio::io_context::executor_type inner_;
+  OnQuery on_query_;
+  std::thread::id thread_ = std::this_thread::get_id();
+};
+
+// The thread of the Leader made the strand of its term when the strands of the context had been
+// shut down: what it posted kept the strand, and the strand kept it.
+TEST_F(AsioLead, TermThatBeginsWhileTheContextShutsDownLeavesNothing) {
+  const auto in_coroutine = std::make_shared<bool>();
+  std::promise<void> begun;
+  std::promise<void> shut_down;
+  const auto on_query = std::make_shared<const std::function<void()>>(
+      [is_shut_down = shut_down.get_future().share()] { is_shut_down.wait(); });
+  {
+    asio::io_context ends;
+    const auto work = [&begun, kept = std::weak_ptr(in_coroutine)](std::uint64_t) {
+      begun.set_value();
+      return [](std::shared_ptr<bool>) -> asio::awaitable<void> {
+        co_await until_cancelled();
+      }(kept.lock());
+    };
+    async_lead(locks, "leader", work,
+               asio::bind_executor(WatchedExecutor(ends.get_executor(), on_query),
+                                   [](const std::exception_ptr&) { ADD_FAILURE(); }));
+    EXPECT_TRUE(recorder.await(Kind::elected));
+    asio::use_service<ShutdownNotice>(ends).on_shutdown = [&] {
+      shut_down.set_value();
+      begun.get_future().wait();
+    };
+  }
+  EXPECT_EQ(in_coroutine.use_count(), 1);
 }
 
 TEST_F(AsioLead, BadArgumentsAreErrorsOfTheOperation) {

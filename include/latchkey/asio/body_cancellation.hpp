@@ -73,8 +73,7 @@ class BodyCancellation : public std::enable_shared_from_this<BodyCancellation> {
 /// That of a body that is no LOCKED.
 class PlainBodyCancellation final : public BodyCancellation {
  public:
-  /// Over the executor of the coroutine that awaits the body.
-  explicit PlainBodyCancellation(const boost::asio::any_io_executor& caller);
+  using BodyCancellation::BodyCancellation;
 };
 
 /// The first line of a body: it accepts all cancellation types.
