@@ -33,7 +33,8 @@ std::size_t after_bracket(std::string_view text, std::size_t open) {
 }
 
 bool in_identifier(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c < 0;
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || byte == '_' || byte >= 0x80;
 }
 
 bool starts_with_word(std::string_view text, std::string_view word) {

@@ -30,6 +30,11 @@ TEST(MethodName, FromGcc) {
             "Box::In::get");
 }
 
+// Where char is unsigned, as on aarch64, no byte of a letter like this was part of a name.
+TEST(MethodName, LetterOutsideAsciiContinuesAName) {
+  EXPECT_EQ(method_name("autoöffner()::<lambda()>"), "autoöffner");
+}
+
 TEST(MethodName, FromClang) {
   EXPECT_EQ(method_name("auto bank::Bank::deposit(const Account &, int)::(anonymous "
                         "class)::operator()() const"),
