@@ -358,8 +358,10 @@ set(latchkey_reflection_headers
   include/latchkey/annotations/constants.hpp
   include/latchkey/annotations/function.hpp
   include/latchkey/annotations/key_sentence.hpp
+  include/latchkey/annotations/key_shape.hpp
   include/latchkey/annotations/mistakes.hpp
   include/latchkey/annotations/proxy.hpp
+  include/latchkey/annotations/scope.hpp
   include/latchkey/annotations/values.hpp
   include/latchkey/annotations/word.hpp
   include/latchkey/reflect/class_members.hpp)

@@ -12,6 +12,8 @@
 
 #include <latchkey/annotations/constants.hpp>
 #include <latchkey/annotations/function.hpp>
+#include <latchkey/annotations/key_shape.hpp>
+#include <latchkey/annotations/scope.hpp>
 #include <latchkey/annotations/values.hpp>
 #include <latchkey/aspect.hpp>
 #include <latchkey/decorate/once_per.hpp>
@@ -19,44 +21,12 @@
 #include <latchkey/locked.hpp>
 #include <latchkey/locked/body_kind.hpp>
 #include <latchkey/locked/checks.hpp>
+#include <latchkey/locked/key_set.hpp>
 #include <latchkey/locked/ready.hpp>
 #include <latchkey/placed_text.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
-
-/// The value of annotation `Index` of a function.
-template <std::meta::info Function, std::size_t Index>
-inline constexpr auto annotation_value =
-    extract<typename[:annotation_type(own_call_annotations(Function)[Index]):]>(
-        own_call_annotations(Function)[Index]);
-
-/// The text of an annotation as the callable that LOCKED's macro makes.
-template <std::meta::info Function, std::size_t Index>
-struct AnnotationText {
-  consteval PlacedText operator()() const noexcept {
-    return {annotation_value<Function, Index>.said.key.view(),
-            {},
-            terms_text(annotation_value<Function, Index>.said)};
-  }
-};
-template <std::meta::info Function, std::size_t Index>
-struct AnnotationKeys {
-  static constexpr ConstantText all = annotation_value<Function, Index>.said.key;
-
-  consteval PlacedKeys<all.size> operator()() const noexcept {
-    return {
-        FixedString<all.size>(all.view()), {}, terms_text(annotation_value<Function, Index>.said)};
-  }
-};
-template <std::meta::info Function, std::size_t Index>
-struct OnceText {
-  consteval PlacedText operator()() const noexcept {
-    return {annotation_value<Function, Index>.key.view(),
-            {},
-            std::define_static_string(duration_text(annotation_value<Function, Index>.period))};
-  }
-};
 
 /// The terms that `latchkey::terms` would have made.
 consteval LockTerms annotation_terms(const LockConstants& said) {
@@ -187,6 +157,17 @@ consteval OnceTerms once_terms_of(const OnceAnnotation& once) {
   return terms;
 }
 
+/// Whether an annotation has the options of a LOCKED without members.
+template <class Annotation>
+consteval bool is_plain_lock(const Annotation&) {
+  return false;
+}
+consteval bool is_plain_lock(const LockAnnotation<>& annotation) {
+  const LockConstants& said = annotation.said;
+  return said.source == KeySource::text && said.name.size == 0 && said.locks == nullptr &&
+         !said.says_unconfirmed && !said.says_timeout && !said.says_unavailable;
+}
+
 /// The aspect of annotation `Index`.
 template <std::meta::info Function, std::size_t Index>
 consteval auto make_aspect() {
@@ -194,6 +175,9 @@ consteval auto make_aspect() {
   if constexpr (std::is_same_v<Kind, OnceAnnotation>) {
     return LockedOncePer<OnceText<Function, Index>>(
         once_terms_of(annotation_value<Function, Index>));
+  } else if constexpr (is_plain_lock(annotation_value<Function, Index>)) {
+    return Locked<AnnotationText<Function, Index>, Plain>{
+        {{}, {annotation_terms(annotation_value<Function, Index>.said)}}};
   } else if constexpr (std::is_base_of_v<AnnotationValue, Kind>) {
     return locked_with(
         lock_text<Function, Index>(),
@@ -226,37 +210,54 @@ template <class Options, class Where, class... Arguments>
 struct ConditionCheck<Always, Options, Where, Arguments...> : Options {};
 
 /// The checks of a LOCKED's options against the result, the parameters and noexcept of a function.
-/// Compositions are checked at their call.
-template <class Ready, class Result, bool no_throw, class Where, class... Arguments>
-struct OptionChecksFor : SiteChecks<> {};
-template <class Ready, class Result, bool no_throw, class Where, class... Arguments>
-  requires requires { typename Ready::Options; }
-struct OptionChecksFor<Ready, Result, no_throw, Where, Arguments...>
-    : ConditionCheck<typename Ready::Options::When,
+/// Functions with equal ones share them. Compositions are checked at their call.
+template <bool is_composition>
+struct OptionChecksFor {
+  template <class Ready, class Result, bool no_throw, class Where, class... Arguments>
+  using Type =
+      ConditionCheck<typename Ready::Options::When,
                      OptionsCheck<BodyResult<Result>, typename Ready::Options,
                                   no_throw && !BodyKind<Result>::is_coroutine, Arguments...>,
-                     Where, Arguments...> {};
+                     std::conditional_t<Ready::Options::always_asked, void, Where>, Arguments...>;
+};
+template <>
+struct OptionChecksFor<true> {
+  template <class, class, bool, class, class...>
+  using Type = SiteChecks<>;
+};
 
 /// The call of a function under its aspects. `Annotated` has the annotations.
-template <std::meta::info Function, std::meta::info Annotated, class Returned, class... Parameters>
+template <std::meta::info Annotated, bool no_throw, class Returned, class... Parameters>
 struct AnnotatedCallOf {
   using Result = Returned;
   using Decorator = std::remove_cvref_t<decltype(aspect_of<Annotated>)>;
   using Where = ParametersOf<Annotated, sizeof...(Parameters)>;
   using Ready = ReadyFor<const Decorator, Where, std::remove_reference_t<Parameters>...>;
 
-  using OptionChecks = OptionChecksFor<Ready, Result, is_noexcept(Function), Where,
-                                       std::remove_cvref_t<Parameters>...>;
+  static constexpr const Decorator& aspect = aspect_of<Annotated>;
+  static constexpr bool is_composition = !requires { typename Ready::Options; };
 
-  static auto ready(const void* const* addresses) noexcept {
-    return Ready{{aspect_of<Annotated>, addresses}};
+  using OptionChecks =
+      typename OptionChecksFor<is_composition>::template Type<Ready, Result, no_throw, Where,
+                                                              std::remove_cvref_t<Parameters>...>;
+
+  [[gnu::always_inline]] static LockedSite& site() noexcept { return Ready::template site<Result>; }
+  [[gnu::always_inline]] static auto ready(const void* const* addresses) noexcept {
+    return Ready{{aspect, addresses}};
   }
 };
 
+/// The lock of LOCK_ANNOTATED for a call.
+template <class Call, bool proxied>
+using WordScopeOf = std::conditional_t<
+    Call::Ready::Options::always_runs,
+    PlainScope<LockedAspectOf<typename Call::Ready>, typename Call::Result, proxied>,
+    ChoosingScope<typename Call::Ready, typename Call::Result, proxied>>;
+
 consteval std::meta::info annotated_call_of(std::meta::info function) {
   const std::meta::info annotated = annotated_function(function);
-  std::vector<std::meta::info> arguments{std::meta::reflect_constant(function),
-                                         std::meta::reflect_constant(annotated),
+  std::vector<std::meta::info> arguments{std::meta::reflect_constant(annotated),
+                                         std::meta::reflect_constant(is_noexcept(function)),
                                          return_type_of(function)};
   for (const std::meta::info parameter : parameters_of(function)) {
     arguments.push_back(type_of(parameter));

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <meta>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,17 +44,30 @@ consteval ConstantText constant_text(std::string_view text) {
   throw std::meta::exception(std::string("latchkey: ") += sentence, ^^::latchkey);
 }
 
+/// A key that was parsed, so that no other part of the compilation parses it again.
+struct ParsedConstant {
+  const Node* nodes = nullptr;
+  Parse parse{};  ///< no nodes: several keys, or the name of a policy
+};
+
 /// Rejects a key with a wrong syntax.
-consteval void check_annotation_key(std::string_view key) {
-  Parse parse;
+consteval ParsedConstant parse_annotation_key(std::string_view key) {
+  ParsedConstant parsed;
   if (key.size() > max_template_size) {
-    parse.mistake = SyntaxError::TEMPLATE_IS_TOO_LONG;
+    parsed.parse.mistake = SyntaxError::TEMPLATE_IS_TOO_LONG;
   } else {
     Node* const nodes = new Node[node_capacity(key.size())]{};
-    parse = Parser(key, nodes).run();
+    parsed.parse = Parser(key, nodes).run();
+    if (parsed.parse.mistake == SyntaxError::NONE) {
+      parsed.nodes =
+          std::define_static_array(std::span(nodes, parsed.parse.node_count + 1U)).data();
+    }
     delete[] nodes;
   }
-  if (parse.mistake != SyntaxError::NONE) reject_annotation(syntax_sentence(parse, key));
+  if (parsed.parse.mistake != SyntaxError::NONE) {
+    reject_annotation(syntax_sentence(parsed.parse, key));
+  }
+  return parsed;
 }
 
 /// The meaning of an annotation's text.
@@ -68,6 +82,7 @@ inline constexpr std::int64_t no_limit = -1;  ///< `forever` as a wait, `watchdo
 /// The parts of an annotation that do not change the type of its options. Times in milliseconds.
 struct LockConstants {
   ConstantText key{};
+  ParsedConstant parsed{};
   KeySource source = KeySource::text;
   LockType type = LockType::REENTRANT;
   Reentry reentry = Reentry::count;
@@ -97,8 +112,7 @@ consteval std::int64_t constant_lease(Lease lease) {
 }
 
 template <class... Terms>
-consteval LockConstants lock_constants(ConstantText key, KeySource source, const Terms&... terms) {
-  LockConstants said{.key = key, .source = source};
+consteval LockConstants lock_constants(LockConstants said, const Terms&... terms) {
   if constexpr (check_terms<Terms...>()) {
     const LockTerms made = make_terms(terms...);
     said.type = made.type;

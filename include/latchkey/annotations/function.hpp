@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <meta>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,25 +150,41 @@ consteval std::vector<std::meta::info> call_annotations(std::meta::info function
 
 /// The names of the first parameters, separated by commas. Nothing stands for one that has no name,
 /// or that two declarations name differently.
-consteval std::string parameter_names(std::meta::info function, std::size_t count) {
-  std::string names;
+consteval std::string_view parameter_names(std::meta::info function, std::size_t count) {
   const auto parameters = parameters_of(function);
+  std::size_t size = 0;
   for (std::size_t index = 0; index < count; ++index) {
-    if (index != 0) names += ", ";
-    if (has_identifier(parameters[index])) names += identifier_of(parameters[index]);
+    if (has_identifier(parameters[index])) size += identifier_of(parameters[index]).size();
   }
-  return names;
+  // An array and not a std::string, whose evaluation takes the compiler longer.
+  char* const names = new char[size + 2 * count];
+  char* end = names;
+  for (std::size_t index = 0; index < count; ++index) {
+    if (index != 0) {
+      *end++ = ',';
+      *end++ = ' ';
+    }
+    if (!has_identifier(parameters[index])) continue;
+    for (const char letter : identifier_of(parameters[index])) *end++ = letter;
+  }
+  const std::string_view all(names, static_cast<std::size_t>(end - names));
+  const std::string_view kept(std::define_static_string(all), all.size());
+  delete[] names;
+  return kept;
+}
+
+consteval FunctionText text_of_function(std::meta::info function, std::size_t count) {
+  const std::source_location place = source_location_of(function);
+  return {parameter_names(function, count),
+          {place.file_name(), std::define_static_string(qualified_name(function)), place.line()}};
 }
 
 /// The names of the first `Count` parameters and the place of a function: the `Where` of its calls.
 template <std::meta::info Function, std::size_t Count = parameters_of(Function).size()>
 struct ParametersOf {
-  static constexpr ConstantText names = constant_text(parameter_names(Function, Count));
-  static constexpr FunctionPlace place{
-      std::define_static_string(std::string_view(source_location_of(Function).file_name())),
-      std::define_static_string(qualified_name(Function)), source_location_of(Function).line()};
+  static constexpr FunctionText text = text_of_function(Function, Count);
 
-  consteval FunctionText operator()() const noexcept { return {names.view(), place}; }
+  consteval FunctionText operator()() const noexcept { return text; }
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -20,6 +20,9 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
+/// The most parameters of a function with a word in its body.
+inline constexpr std::size_t most_parameters = 16;
+
 /// A sentence as static_assert takes one; empty: nothing is wrong.
 struct MistakeText {
   bool fits = true;
@@ -161,7 +164,7 @@ consteval bool is_coroutine(std::meta::info result) {
 consteval std::string word_mistake(std::meta::info function, std::string_view word, bool is_scope) {
   std::string sentence = annotations_mistake(function, word);
   if (!sentence.empty()) return sentence;
-  if (parameters_of(function).size() > 16) {
+  if (parameters_of(function).size() > most_parameters) {
     return std::string(word) + ": " + name_of_function(function) +
            " has more than 16 parameters: give them as one struct";
   }
@@ -181,14 +184,6 @@ consteval std::string word_mistake(std::meta::info function, std::string_view wo
 }
 
 template <std::meta::info Function>
-consteval MistakeText check_word(std::string_view word, bool is_scope) {
-  if (std::string sentence = word_mistake(Function, word, is_scope); !sentence.empty()) {
-    return mistake_text(sentence);
-  }
-  return {};
-}
-
-template <std::meta::info Function>
 consteval MistakeText check_keys() {
   constexpr std::meta::info annotated = annotated_function(Function);
   using Keys = [:keys_of_function(Function, annotated):];
@@ -198,8 +193,8 @@ consteval MistakeText check_keys() {
 
 template <std::meta::info Function, bool is_scope>
 consteval MistakeText check_word_and_keys() {
-  constexpr MistakeText word =
-      check_word<Function>(is_scope ? "LOCK_ANNOTATED" : "AROUND_ANNOTATED", is_scope);
+  constexpr MistakeText word = mistake_text(
+      word_mistake(Function, is_scope ? "LOCK_ANNOTATED" : "AROUND_ANNOTATED", is_scope));
   if constexpr (!word.fits) {
     return word;
   } else {
@@ -207,20 +202,59 @@ consteval MistakeText check_word_and_keys() {
   }
 }
 
-/// The errors of the options, which LOCKED has, too; none after another mistake.
-template <std::meta::info Function, bool fits>
-struct OptionChecksOf : SiteChecks<> {};
 template <std::meta::info Function>
-struct OptionChecksOf<Function, true> : AnnotatedCall<Function>::OptionChecks {};
+inline constexpr bool key_fits = AnnotatedCall<Function>::Ready::Key::Verdict::value;
 
-template <std::meta::info Function>
-inline constexpr MistakeText lock_word_check = check_word_and_keys<Function, true>();
-template <std::meta::info Function>
-inline constexpr MistakeText around_word_check = check_word_and_keys<Function, false>();
-template <std::meta::info Function>
-using LockOptionChecks = OptionChecksOf<Function, lock_word_check<Function>.fits>;
-template <std::meta::info Function>
-using AroundOptionChecks = OptionChecksOf<Function, around_word_check<Function>.fits>;
+/// Whether a function has one lock and nothing that could be a mistake. Cheap for the compiler:
+/// only for other functions it looks for the sentence.
+consteval bool is_plainly_right(std::meta::info function) {
+  if (is_constructor(function) || is_destructor(function) || is_virtual(function) ||
+      parameters_of(function).size() > most_parameters) {
+    return false;
+  }
+  bool has_lock = false;
+  for (const std::meta::info annotation : annotations_of(function)) {
+    if (!is_call_annotation(annotation)) continue;
+    if (has_lock || !is_lock_annotation(annotation)) return false;
+    has_lock = true;
+  }
+  return has_lock && knows_result(function) && !is_coroutine(return_type_of(function)) &&
+         extract<bool>(substitute(^^key_fits, {
+                                                  std::meta::reflect_constant(function)}));
+}
+
+/// The first mistake of a function with a word, if it has one.
+template <std::meta::info Function, bool is_scope>
+inline constexpr MistakeText word_check = check_word_and_keys<Function, is_scope>();
+
+consteval bool word_fits(std::meta::info function, bool is_scope) {
+  return is_plainly_right(function) ||
+         extract<MistakeText>(substitute(^^word_check,
+                                         {
+                                             std::meta::reflect_constant(function),
+                                             std::meta::reflect_constant(is_scope)}))
+             .fits;
+}
+
+/// The sentence of word_check. GCC evaluates the message of an assertion that holds as far as its
+/// type, so this type does not depend on the sentence.
+template <std::meta::info Function, bool is_scope>
+struct WordMessage {
+  static consteval std::size_t size() { return word_check<Function, is_scope>.size(); }
+  static consteval const char* data() { return word_check<Function, is_scope>.data(); }
+};
+
+/// The errors of the options, which LOCKED has, too; none after another mistake.
+template <bool fits>
+struct OptionChecksIf {
+  template <std::meta::info Function>
+  using Of = SiteChecks<>;
+};
+template <>
+struct OptionChecksIf<true> {
+  template <std::meta::info Function>
+  using Of = typename AnnotatedCall<Function>::OptionChecks;
+};
 
 /// A coroutine that a proxy calls owns its arguments: the lock may keep it waiting.
 consteval std::string proxied_coroutine_mistake(std::meta::info function) {

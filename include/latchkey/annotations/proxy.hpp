@@ -45,7 +45,8 @@ struct ProxyCall {
       static_assert(proxy_check<Function, Parameters...>.fits,
                     proxy_check<Function, Parameters...>);
       if constexpr (proxy_check<Function, Parameters...>.fits) {
-        using Call = AnnotatedCallOf<Function, annotated_function(Function), Result, Parameters...>;
+        using Call = AnnotatedCallOf<annotated_function(Function), is_noexcept(Function), Result,
+                                     Parameters...>;
         static_assert(Call::OptionChecks::run());
         ProxyOf<annotated_function(Function)>::enroll();
         // A body with the word takes the lock itself. Which body a virtual call runs is known

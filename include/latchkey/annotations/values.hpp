@@ -180,9 +180,9 @@ template <std::size_t N, class... Terms>
 consteval LockAnnotation<> locked(const char (&key)[N], const Terms&... terms) {
   const std::string_view text(key, N - 1);
   if (text.find(detail::between_keys) != text.npos) detail::a_key_has_no_zero_byte();
-  detail::check_annotation_key(text);
-  return {{},
-          detail::lock_constants(detail::constant_text(text), detail::KeySource::text, terms...)};
+  const detail::LockConstants said{.key = detail::constant_text(text),
+                                   .parsed = detail::parse_annotation_key(text)};
+  return {{}, detail::lock_constants(said, terms...)};
 }
 /// Several keys: `latchkey::locked(KEYS("a:{from.id}", "a:{to.id}"))`.
 template <std::size_t N, class... Terms>
@@ -190,11 +190,12 @@ consteval LockAnnotation<> locked(const detail::KeyList<N>& keys, const Terms&..
   const std::string_view all = keys.joined.view();
   for (std::size_t begin = 0; begin <= all.size();) {
     const std::size_t end = std::min(all.find(detail::between_keys, begin), all.size());
-    detail::check_annotation_key(all.substr(begin, end - begin));
+    static_cast<void>(detail::parse_annotation_key(all.substr(begin, end - begin)));
     begin = end + 1;
   }
-  return {{},
-          detail::lock_constants(detail::constant_text(all), detail::KeySource::list, terms...)};
+  const detail::LockConstants said{.key = detail::constant_text(all),
+                                   .source = detail::KeySource::list};
+  return {{}, detail::lock_constants(said, terms...)};
 }
 template <class Key, class... Terms>
   requires(!detail::is_key_list<Key> && !std::is_array_v<Key>)
@@ -258,7 +259,7 @@ consteval OnceAnnotation once_per(const char (&key)[N], const Period& period,
                 "latchkey: a period has a unit: write 15min (using namespace "
                 "std::chrono_literals) or std::chrono::hours(1), not a bare number");
   OnceAnnotation once;
-  detail::check_annotation_key({key, N - 1});
+  static_cast<void>(detail::parse_annotation_key({key, N - 1}));
   once.key = detail::constant_text({key, N - 1});
   if constexpr (!std::is_arithmetic_v<Period>) {
     once.period = std::chrono::milliseconds(period).count();

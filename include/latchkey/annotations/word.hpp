@@ -3,77 +3,36 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <meta>
-#include <type_traits>
 
 #include <latchkey/annotations/binding.hpp>
 #include <latchkey/annotations/call.hpp>
 #include <latchkey/annotations/function.hpp>
 #include <latchkey/annotations/mistakes.hpp>
-#include <latchkey/locked/locked_call.hpp>
-#include <latchkey/locked/run.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-/// The most parameters of a function with a word in its body.
-inline constexpr std::size_t most_parameters = 16;
-
 /// Stands for a parameter that a function does not have.
 inline constexpr char no_parameter = 0;
 
-template <std::meta::info Function>
-inline constexpr std::size_t parameter_count = parameters_of(Function).size();
-
-template <std::meta::info Function>
-consteval std::meta::info parameter_at(std::size_t index) {
-  return index < parameter_count<Function> ? variable_of(parameters_of(Function)[index])
-                                           : ^^no_parameter;
+consteval std::size_t parameter_count(std::meta::info function) {
+  return parameters_of(function).size();
+}
+consteval std::meta::info parameter_at(std::meta::info function, std::size_t index) {
+  return variable_of(parameters_of(function)[index]);
 }
 
-/// The lock of LOCK_ANNOTATED, from the word to the end of its scope. Ends as the call of a LOCKED
-/// does: its destructor releases, and throws LockLost, ReleaseUnconfirmed and BackendRefused after
-/// a body that returned.
+/// Registers the word in a function. Its use registers the site, too, which a proxy and overriding
+/// functions may share: a site is linked once.
 template <std::meta::info Function>
-class AnnotatedScope {
-  using Call = AnnotatedCall<Function>;
-  using Ready = typename Call::Ready;
-  using Options = typename Ready::Options;
+inline const bool lock_word_registered =
+    (static_cast<void>(&AnnotatedCall<Function>::Ready::template registered<
+                       typename AnnotatedCall<Function>::Result>),
+     WordIn<Function>::fact.state());
 
- public:
-  using Result = typename Call::Result;
-
-  explicit AnnotatedScope(const void* const* addresses)
-      : ready_(Call::ready(addresses)), locked_(ready_.decorator.options) {
-    Ready::template enroll<Result>();
-    WordIn<Function>::enroll();
-    if constexpr (is_virtual(Function)) {
-      if (ProxiedCall::holds(Ready::template site<Result>, addresses)) {
-        entry_ = Entry::unneeded;
-        return;
-      }
-    }
-    entry_ = ready_.template enter<Result>(locked_);
-  }
-  AnnotatedScope(const AnnotatedScope&) = delete;
-  AnnotatedScope& operator=(const AnnotatedScope&) = delete;
-  ~AnnotatedScope() noexcept(Options::never_throws) {
-    if (entry_ == Entry::held && std::uncaught_exceptions() == exceptions_) locked_.leave();
-  }
-
-  [[nodiscard]] bool runs() const noexcept {
-    return entry_ == Entry::held || entry_ == Entry::unneeded;
-  }
-  /// The result, if the body does not run.
-  [[nodiscard]] Result without_body() const { return ready_.template without_body<Result>(entry_); }
-
- private:
-  Ready ready_;
-  LockedCall locked_;
-  int exceptions_ = std::uncaught_exceptions();
-  Entry entry_ = Entry::unavailable;  // unneeded: a proxy holds the lock of this call
-};
+template <std::meta::info Function>
+using WordScope = WordScopeOf<AnnotatedCall<Function>, is_virtual(Function)>;
 
 /// `annotated_body<function>(addresses) && body`.
 template <std::meta::info Function>
@@ -82,58 +41,62 @@ template <std::meta::info Function>
   return AnnotatedCall<Function>::ready(addresses);
 }
 
-/// The addresses of the first `Count` of most_parameters objects. The other ones cost nothing.
-template <std::size_t Count>
-struct ParameterAddresses {
-  template <class... Pointers>
-  [[gnu::always_inline]] explicit ParameterAddresses(Pointers... pointers) noexcept {
-    static_assert(sizeof...(Pointers) == most_parameters);
-    std::size_t index = 0;
-    static_cast<void>(((index < Count && (all[index] = pointers, true), ++index), ...));
-  }
-
-  const void* all[Count + 1];
-};
-
 }  // namespace latchkey::inline v1::detail
 #pragma GCC visibility pop
 
 // clang-format off
 #define LATCHKEY_DETAIL_THIS_FUNCTION ::std::meta::current_function()
-#define LATCHKEY_DETAIL_ARGUMENT(index)                                                         \
-  __builtin_addressof([: ::latchkey::detail::parameter_at<LATCHKEY_DETAIL_THIS_FUNCTION>(index) :])
-#define LATCHKEY_DETAIL_ALL_PARAMETERS                                                           \
-  LATCHKEY_DETAIL_ARGUMENT(0), LATCHKEY_DETAIL_ARGUMENT(1), LATCHKEY_DETAIL_ARGUMENT(2),      \
-  LATCHKEY_DETAIL_ARGUMENT(3), LATCHKEY_DETAIL_ARGUMENT(4), LATCHKEY_DETAIL_ARGUMENT(5),      \
-  LATCHKEY_DETAIL_ARGUMENT(6), LATCHKEY_DETAIL_ARGUMENT(7), LATCHKEY_DETAIL_ARGUMENT(8),      \
-  LATCHKEY_DETAIL_ARGUMENT(9), LATCHKEY_DETAIL_ARGUMENT(10), LATCHKEY_DETAIL_ARGUMENT(11),    \
-  LATCHKEY_DETAIL_ARGUMENT(12), LATCHKEY_DETAIL_ARGUMENT(13), LATCHKEY_DETAIL_ARGUMENT(14),   \
-  LATCHKEY_DETAIL_ARGUMENT(15)
+
+/// The address of one of the most_parameters parameters; a function with fewer of them has no code
+/// for the others.
+#define LATCHKEY_DETAIL_WORD_PARAMETER(index)                                                    \
+  if constexpr (index < latchkey_count) {                                                        \
+    latchkey_parameters[index] = __builtin_addressof(                                            \
+        [: index < latchkey_count                                                                \
+               ? ::latchkey::detail::parameter_at(LATCHKEY_DETAIL_THIS_FUNCTION, index)          \
+               : ^^::latchkey::detail::no_parameter :]);                                         \
+  }
+#define LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(first)                                              \
+  LATCHKEY_DETAIL_WORD_PARAMETER(first) LATCHKEY_DETAIL_WORD_PARAMETER(first + 1)                \
+  LATCHKEY_DETAIL_WORD_PARAMETER(first + 2) LATCHKEY_DETAIL_WORD_PARAMETER(first + 3)
+#define LATCHKEY_DETAIL_WORD_PARAMETERS                                                          \
+  constexpr ::std::size_t latchkey_count =                                                       \
+      ::latchkey::detail::parameter_count(LATCHKEY_DETAIL_THIS_FUNCTION);                        \
+  const void* latchkey_parameters[latchkey_count + 1] = {};                                      \
+  LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(0)                                                        \
+  LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(4)                                                        \
+  LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(8)                                                        \
+  LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(12)
+
+#define LATCHKEY_DETAIL_CHECK_WORD(is_scope)                                                     \
+  constexpr bool latchkey_fits =                                                                 \
+      ::latchkey::detail::word_fits(LATCHKEY_DETAIL_THIS_FUNCTION, is_scope);                    \
+  static_assert(latchkey_fits,                                                                   \
+                (::latchkey::detail::WordMessage<LATCHKEY_DETAIL_THIS_FUNCTION, is_scope>()));   \
+  static_assert(::latchkey::detail::OptionChecksIf<latchkey_fits>::                              \
+                    template Of<LATCHKEY_DETAIL_THIS_FUNCTION>::run())
 
 /// LOCK_ANNOTATED; takes the lock of this function's [[=latchkey::locked(...)]] from here to the
 /// end of the scope. What a call of LOCKED throws or returns instead of its body, the function
 /// throws or returns here.
 #define LATCHKEY_LOCK_ANNOTATED                                                                  \
-  static_assert(::latchkey::detail::lock_word_check<LATCHKEY_DETAIL_THIS_FUNCTION>.fits,         \
-                ::latchkey::detail::lock_word_check<LATCHKEY_DETAIL_THIS_FUNCTION>);             \
-  static_assert(::latchkey::detail::LockOptionChecks<LATCHKEY_DETAIL_THIS_FUNCTION>::run());     \
-  const ::latchkey::detail::ParameterAddresses<                                                  \
-      ::latchkey::detail::parameter_count<LATCHKEY_DETAIL_THIS_FUNCTION>>                        \
-      latchkey_parameters(LATCHKEY_DETAIL_ALL_PARAMETERS);                                       \
-  ::latchkey::detail::AnnotatedScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope(              \
-      latchkey_parameters.all);                                                                  \
-  if (!latchkey_scope.runs()) [[unlikely]] return latchkey_scope.without_body()
+  LATCHKEY_DETAIL_CHECK_WORD(true);                                                              \
+  static_cast<void>(&::latchkey::detail::lock_word_registered<LATCHKEY_DETAIL_THIS_FUNCTION>);   \
+  LATCHKEY_DETAIL_WORD_PARAMETERS                                                                \
+  ::latchkey::detail::WordScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope(                   \
+      ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::aspect,                  \
+      ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::site(),                  \
+      latchkey_parameters);                                                                      \
+  if constexpr (!latchkey_scope.always_runs)                                                     \
+    if (!latchkey_scope.runs()) [[unlikely]] return latchkey_scope.without_body()
 
 /// AROUND_ANNOTATED { body }; runs the body under all annotations of this function, also
 /// latchkey::once_per and aspects of one's own, as AROUND does.
 #define LATCHKEY_AROUND_ANNOTATED                                                                \
-  static_assert(::latchkey::detail::around_word_check<LATCHKEY_DETAIL_THIS_FUNCTION>.fits,       \
-                ::latchkey::detail::around_word_check<LATCHKEY_DETAIL_THIS_FUNCTION>);           \
-  static_assert(::latchkey::detail::AroundOptionChecks<LATCHKEY_DETAIL_THIS_FUNCTION>::run());   \
+  LATCHKEY_DETAIL_CHECK_WORD(false);                                                             \
+  LATCHKEY_DETAIL_WORD_PARAMETERS                                                                \
   return ::latchkey::detail::annotated_body<LATCHKEY_DETAIL_THIS_FUNCTION>(                      \
-             ::latchkey::detail::ParameterAddresses<                                             \
-                 ::latchkey::detail::parameter_count<LATCHKEY_DETAIL_THIS_FUNCTION>>(            \
-                 LATCHKEY_DETAIL_ALL_PARAMETERS).all) &&                                         \
+             latchkey_parameters) &&                                                             \
          [&]() -> typename[:return_type_of(LATCHKEY_DETAIL_THIS_FUNCTION):]
 // clang-format on
 

@@ -1,0 +1,180 @@
+// The texts of annotations, and how their keys are rendered: functions with equal parameters and
+// paths share all that is compiled for it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <meta>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <latchkey/annotations/constants.hpp>
+#include <latchkey/annotations/function.hpp>
+#include <latchkey/fixed_string.hpp>
+#include <latchkey/key/arguments.hpp>
+#include <latchkey/key/node.hpp>
+#include <latchkey/key/plan.hpp>
+#include <latchkey/key/read.hpp>
+#include <latchkey/key/refusal.hpp>
+#include <latchkey/key/tree.hpp>
+#include <latchkey/locked/key_set.hpp>
+#include <latchkey/locked/locked_site.hpp>
+#include <latchkey/placed_text.hpp>
+
+#pragma GCC visibility push(default)
+namespace latchkey::inline v1::detail {
+
+/// The value of annotation `Index` of a function.
+template <std::meta::info Function, std::size_t Index>
+inline constexpr auto annotation_value =
+    extract<typename[:annotation_type(own_call_annotations(Function)[Index]):]>(
+        own_call_annotations(Function)[Index]);
+
+/// The text of an annotation as the callable that LOCKED's macro makes.
+template <std::meta::info Function, std::size_t Index>
+struct AnnotationText {
+  static constexpr const LockConstants& said = annotation_value<Function, Index>.said;
+
+  consteval PlacedText operator()() const noexcept {
+    return {said.key.view(), {}, terms_text(said)};
+  }
+};
+template <std::meta::info Function, std::size_t Index>
+struct AnnotationKeys {
+  static constexpr const LockConstants& said = annotation_value<Function, Index>.said;
+
+  consteval PlacedKeys<said.key.size> operator()() const noexcept {
+    return {FixedString<said.key.size>(said.key.view()), {}, terms_text(said)};
+  }
+};
+template <std::meta::info Function, std::size_t Index>
+struct OnceText {
+  consteval PlacedText operator()() const noexcept {
+    return {annotation_value<Function, Index>.key.view(),
+            {},
+            std::define_static_string(duration_text(annotation_value<Function, Index>.period))};
+  }
+};
+
+/// The path of a key, written as a key of its own, from the argument of type T at `Position`.
+template <const char* Text, std::size_t Size, Use use, std::size_t Position, class T>
+using PathFromArgument =
+    ArgumentPath<PathTree<FixedString<Size>(std::string_view(Text, Size)), use>, false, Position,
+                 T>;
+
+/// Whether the type of a path's argument has what the path names.
+template <class Path>
+inline constexpr bool path_fits = false;
+template <class Path, bool Counting, std::size_t Position, class T>
+inline constexpr bool path_fits<ArgumentPath<Path, Counting, Position, T>> =
+    read_t<typename ArgumentPath<Path, Counting, Position, T>::Start, T>::value;
+
+/// The position among the first `count` parameters of the one that a path begins with. `count`:
+/// there is none.
+consteval std::size_t parameter_position(const Node& path, std::string_view key,
+                                         const std::vector<std::meta::info>& parameters,
+                                         std::size_t count) {
+  if (path.kind == NodeKind::POSITION) return path.number < count ? path.number : count;
+  const std::string_view word = key.substr(path.begin, path.length);
+  std::size_t at = 0;
+  while (at < count && identifier_of(parameters[at]) != word) ++at;
+  return at;
+}
+
+/// The ArgumentPath of a path, if it fits; `void` otherwise.
+consteval std::meta::info find_path(const Node& path, std::string_view key,
+                                    const std::vector<std::meta::info>& parameters,
+                                    const std::vector<std::meta::info>& types) {
+  const std::size_t at = parameter_position(path, key, parameters, types.size());
+  if (at == types.size()) return ^^void;
+  const std::size_t size = path_key_size(path);
+  char* const text = new char[size];
+  text[0] = '#';
+  for (std::size_t index = 1; index < size; ++index) text[index] = key[path.begin + index - 1];
+  const char* const kept = std::define_static_string(std::string_view(text, size));
+  delete[] text;
+  const std::meta::info found = dealias(substitute(
+      ^^PathFromArgument,
+      {
+          std::meta::reflect_constant(kept), std::meta::reflect_constant(size),
+          std::meta::reflect_constant(path.use), std::meta::reflect_constant(at), types[at]}));
+  return extract<bool>(substitute(^^path_fits,
+                                  {
+                                      found}))
+             ? found
+             : ^^void;
+}
+
+/// The KeyShape of an annotation's key for the first parameters of its function, which have these
+/// types. `void` if the key does not fit, or is not one template without [*], or a parameter has no
+/// name: LockedKeyOf then finds out what to say or to do.
+consteval std::meta::info find_key_shape(const LockConstants& said, std::meta::info function,
+                                         const std::vector<std::meta::info>& types) {
+  const Parse& parse = said.parsed.parse;
+  if (parse.node_count == 0 || parse.star != 0) return ^^void;
+  const std::vector<std::meta::info> parameters = parameters_of(function);
+  for (std::size_t index = 0; index < types.size(); ++index) {
+    if (!has_identifier(parameters[index])) return ^^void;
+  }
+  const std::string_view key = said.key.view();
+  const Node* const nodes = said.parsed.nodes;
+  std::vector<std::meta::info> paths;
+  for (std::size_t slot = 0; slot < parse.path_count; ++slot) {
+    paths.push_back(find_path(nodes[path_in(nodes, slot)], key, parameters, types));
+    if (paths.back() == ^^void) return ^^void;
+  }
+  std::vector<std::meta::info> shape(1, substitute(^^KeyPaths, paths));
+  for (std::uint16_t at = first_piece(nodes, parse.root);; at = nodes[at].next) {
+    const Node& node = nodes[at];
+    shape.push_back(std::meta::reflect_constant(node.kind == NodeKind::TEXT ? text_piece
+                                                : is_path(node) ? static_cast<int>(node.slot)
+                                                                : other_piece));
+    if (node.next == 0) break;
+  }
+  return substitute(^^KeyShape, shape);
+}
+
+/// The key of an annotation that fits.
+template <class Text, class Shape>
+struct AnnotatedKey {
+  using Verdict = key_error::Fits;
+  static constexpr const LockConstants& said = Text::said;
+  static constexpr std::size_t node_count = said.parsed.parse.node_count + 1U;
+
+  static consteval LockedKey key() {
+    LockedKey key;
+    key.key = {said.key.view(), said.parsed.nodes, said.parsed.parse.root};
+    key.render = &Shape::render;
+    key.is_one = true;
+    return key;
+  }
+};
+
+/// The key that LOCKED would have found, without instances of its own if the key fits.
+consteval std::meta::info find_annotated_key(std::meta::info text, const LockConstants& said,
+                                             std::meta::info function, std::meta::info where,
+                                             const std::vector<std::meta::info>& types) {
+  const std::meta::info shape = find_key_shape(said, function, types);
+  std::vector<std::meta::info> arguments(1, text);
+  if (shape != ^^void) {
+    arguments.push_back(shape);
+    return substitute(^^AnnotatedKey, arguments);
+  }
+  arguments.push_back(where);
+  for (const std::meta::info type : types) arguments.push_back(type);
+  return substitute(^^OneKey, arguments);
+}
+// clang-format off
+template <std::meta::info Function, std::size_t Index, std::size_t Count, class... Arguments>
+struct LockedKeyFor<AnnotationText<Function, Index>, PlacedText, ParametersOf<Function, Count>,
+                    Arguments...>
+    : [:find_annotated_key(^^AnnotationText<Function, Index>,
+                           annotation_value<Function, Index>.said, Function,
+                           ^^ParametersOf<Function, Count>, {^^Arguments...}):] {};
+// clang-format on
+
+}  // namespace latchkey::inline v1::detail
+#pragma GCC visibility pop
