@@ -21,7 +21,7 @@ inside() {
   mkdir -p build
   scripts/deps.sh test
   while read -r kind options; do
-    cmake -G Ninja -S . -B "build/$kind" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    cmake --fresh -G Ninja -S . -B "build/$kind" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
       "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1" "-DCMAKE_CXX_FLAGS=$options" \
       -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DLATCHKEY_UNITY=ON \
       -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >"build/$kind.log" </dev/null || { cat "build/$kind.log"; return 1; }
