@@ -128,8 +128,9 @@ lane_aarch64() {
   # The manual pages of libpsl-dev differ between architectures, which keeps the second one out.
   echo 'path-exclude=/usr/share/man/*' >/etc/dpkg/dpkg.cfg.d/no-manual-pages
   apt-get update -qq >>build/apt.log 2>&1
-  install_packages crossbuild-essential-arm64 qemu-user libssl-dev:arm64 libyaml-cpp-dev:arm64 libfmt-dev:arm64 \
-    libgtest-dev:arm64 libgmock-dev:arm64 libhiredis-dev:arm64 libspdlog-dev:arm64 prometheus-cpp-dev:arm64 ||
+  install_packages crossbuild-essential-arm64 qemu-user libssl-dev:arm64 libnghttp2-dev:arm64 \
+    libyaml-cpp-dev:arm64 libfmt-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 libhiredis-dev:arm64 \
+    libspdlog-dev:arm64 prometheus-cpp-dev:arm64 ||
     return 1
   cxx=aarch64-linux-gnu-g++
   cat >build/aarch64.cmake <<'TOOLCHAIN'
@@ -141,6 +142,7 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
 TOOLCHAIN
+  export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig
   configure "$build" "-DCMAKE_TOOLCHAIN_FILE=$PWD/build/aarch64.cmake" || return 1
   cmake --build "$build" --target latchkey_tests latchkey_sim latchkey_cli -- --quiet || return 1
   local status=0
