@@ -1,11 +1,15 @@
 // Lifetimes of Locks, handles, holds and threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <future>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -113,26 +117,35 @@ TEST(LifetimeTest, LocksMayBeDestroyedWhileTheTimerRuns) {
   }
 }
 
-std::size_t threads_of_this_process() {
-  const std::filesystem::directory_iterator all("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+std::set<std::string> threads_of_this_process() {
+  std::set<std::string> ids;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
+    ids.insert(each.path().filename());
+  }
+  return ids;
+}
+
+/// Those that were not among `before`, of which some may still be ending.
+std::ptrdiff_t threads_since(const std::set<std::string>& before) {
+  return std::ranges::count_if(threads_of_this_process(),
+                               [&](const std::string& id) { return !before.contains(id); });
 }
 
 TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldOrAfterTheLastLocks) {
-  const std::size_t before = threads_of_this_process();
+  const std::set<std::string> before = threads_of_this_process();
   {
     tests::Recorder recorder(false);
     const Locks locks = Locks::connect("memory:", {.listener = &recorder});
     Lock lock = locks.lock("k");
     static_cast<void>(locks.inspect("k"));
-    EXPECT_EQ(threads_of_this_process(), before);
+    EXPECT_EQ(threads_since(before), 0);
     Hold hold = lock.acquire();
-    EXPECT_EQ(threads_of_this_process(), before + 1);  // the timer
+    EXPECT_EQ(threads_since(before), 1);  // the timer
     EXPECT_TRUE(hold.release());
     lock.unlock();
-    EXPECT_EQ(threads_of_this_process(), before + 2);  // the notifier
+    EXPECT_EQ(threads_since(before), 2);  // the notifier
   }
-  EXPECT_TRUE(tests::eventually([&] { return threads_of_this_process() == before; }));
+  EXPECT_TRUE(tests::eventually([&] { return threads_since(before) == 0; }));
 }
 
 // The event was reported through a space that was destroyed with its last hold.
