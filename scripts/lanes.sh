@@ -128,7 +128,7 @@ lane_aarch64() {
   # The manual pages of libpsl-dev differ between architectures, which keeps the second one out.
   echo 'path-exclude=/usr/share/man/*' >/etc/dpkg/dpkg.cfg.d/no-manual-pages
   apt-get update -qq >>build/apt.log 2>&1
-  install_packages crossbuild-essential-arm64 qemu-user libssl-dev:arm64 libnghttp2-dev:arm64 \
+  install_packages crossbuild-essential-arm64 qemu-user file libssl-dev:arm64 libnghttp2-dev:arm64 \
     libyaml-cpp-dev:arm64 libfmt-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 libhiredis-dev:arm64 \
     libspdlog-dev:arm64 prometheus-cpp-dev:arm64 ||
     return 1
