@@ -88,9 +88,11 @@ std::string method_name(std::string_view function) {
   bool in_function = false;
   bool after_lambda = false;
   while (!function.empty()) {
-    const bool clang_lambda = function.starts_with("(anonymous class)");
+    const bool clang_lambda =
+        function.starts_with("(anonymous class)") || function.starts_with("(lambda)");
     const Part part = next_part(function);
-    // clang: "f(int)::(anonymous class)::operator()() const"; GCC: "f(int)::<lambda()>".
+    // clang: "f(int)::(anonymous class)::operator()() const", since 22 "f(int)::(lambda)::…"; GCC:
+    // "f(int)::<lambda()>".
     const bool lambdas_own = after_lambda && part.name == "operator()";
     if (!part.name.empty() && !lambdas_own) {
       if (!name.empty()) name += "::";

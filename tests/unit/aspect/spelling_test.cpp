@@ -53,6 +53,16 @@ TEST(MethodName, FromClang) {
             "bank::Box::In::get");
 }
 
+// A lambda's own operator() was taken for a part of the method's name.
+TEST(MethodName, FromClang22) {
+  EXPECT_EQ(method_name("auto bank::(anonymous namespace)::Hidden::go(int)::(lambda)::operator()() "
+                        "const"),
+            "bank::Hidden::go");
+  EXPECT_EQ(method_name("auto freef(int)::(lambda)::operator()(int)::(lambda)::operator()() const"),
+            "freef");
+  EXPECT_EQ(method_name("auto (lambda)::operator()() const"), "");
+}
+
 TEST(TypeText, IsOneForBothCompilers) {
   EXPECT_EQ(type_text("std::__cxx11::basic_string<char>"), "std::string");
   EXPECT_EQ(type_text("std::basic_string<char>"), "std::string");
