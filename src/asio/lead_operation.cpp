@@ -78,7 +78,7 @@ class LeaderWork {
       : strand_(CoroutineExecutor::strand_of(executor)), work_(std::move(work)) {}
 
   void run(const std::stop_token& stop, std::uint64_t term) {
-    const auto cancellation = std::make_shared<PlainBodyCancellation>(strand_);
+    const auto cancellation = std::make_shared<BodyCancellation>(strand_);
     cancellation->cancel_on(stop, BodyCancellation::Reason::stop);
     const auto end = std::make_shared<TermEnd>();
     if (!begin(end)) return;

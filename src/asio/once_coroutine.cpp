@@ -30,8 +30,7 @@ asio::awaitable<void> OnceCoroutine::take() {
 }
 
 std::shared_ptr<BodyCancellation> OnceCoroutine::begin(const asio::any_io_executor& executor) {
-  auto cancellation =
-      std::make_shared<PlainBodyCancellation>(CoroutineExecutor::strand_of(executor));
+  auto cancellation = std::make_shared<BodyCancellation>(CoroutineExecutor::strand_of(executor));
   if (attempt_.job_->on_failure == OnFailure::retry) {
     cancellation->cancel_on(attempt_.hold_->stop_token(), BodyCancellation::Reason::loss);
   }

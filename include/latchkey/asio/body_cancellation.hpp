@@ -48,9 +48,6 @@ class BodyCancellation : public std::enable_shared_from_this<BodyCancellation> {
   /// body; throws all others again, and Error::body_ran() tells of those of latchkey.
   [[nodiscard]] std::exception_ptr failed_in_body() const;
 
- protected:
-  ~BodyCancellation() = default;
-
  private:
   /// Posts a cancellation to the body.
   struct Cancel {
@@ -68,12 +65,6 @@ class BodyCancellation : public std::enable_shared_from_this<BodyCancellation> {
   bool ended_ = false;
   bool lost_ = false;
   std::optional<std::stop_callback<Cancel>> stops_{};
-};
-
-/// That of a body that is no LOCKED.
-class PlainBodyCancellation final : public BodyCancellation {
- public:
-  using BodyCancellation::BodyCancellation;
 };
 
 /// The first line of a body: it accepts all cancellation types.
