@@ -5,6 +5,8 @@
 #   headers included. Each round compiles both; the result is the median of the ratios.
 # * One of them, without optimisation and with debug information: the time and the object bytes that
 #   200 methods take more than 100 of them. Bytes are for 100 methods.
+# * 100 methods with annotations of C++26, compared with 100 decorated ones in that language, if the
+#   compiler has annotations.
 #
 #   bench/compile_time.sh [compiler...]      default: g++
 set -euo pipefail
@@ -14,41 +16,49 @@ rounds=5
 ratio_limit=3.0
 method_limit=15.0 # milliseconds
 object_limit=1.0  # megabytes
+annotation_limit=1.0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Prints a service of $1 methods. $2 and $3 are the texts around the key of method N and around its
-# body, $4 is a member.
+# service <count> <method> [member]: `@` stands for the number of a method.
 service() {
   local number
   printf 'struct Account { int id; };\n\nclass Service {\n public:\n'
-  for number in $(seq "$1"); do
-    printf '  long method_%d(const Account& account, long amount) {\n' "$number"
-    printf "$2" "$number"
-    printf ' return sum_ += amount + account.id + %d; %s\n  }\n' "$number" "$3"
-  done
-  printf '\n private:\n  long sum_ = 0;\n%s};\n' "$4"
+  for number in $(seq "$1"); do printf '%s\n' "${2//@/$number}"; done
+  printf '\n private:\n  long sum_ = 0;\n%s};\n' "${3:-}"
   printf '\nlong all(Service& service, const Account& account) {\n  long sum = 0;\n'
   for number in $(seq "$1"); do printf '  sum += service.method_%d(account, 1);\n' "$number"; done
   printf '  return sum;\n}\n'
 }
 
-# Prints a service of $1 decorated methods.
-decorated() {
-  printf '#include <latchkey/latchkey.hpp>\nusing namespace std::chrono_literals;\n'
+# with_latchkey <count> <header> <method>: a service that uses latchkey.
+with_latchkey() {
+  printf '#include <latchkey/%s.hpp>\nusing namespace std::chrono_literals;\n' "$2"
   printf 'using latchkey::LockType;\n'
-  service "$1" \
-    '    return LOCKED("thing%d:{account.id}", LockType::WRITE, 3s, 30s) AROUND(account, amount) {' \
-    '};' ''
+  service "$1" "$3"
 }
 
-decorated 100 >"$work/ours.cpp"
-decorated 200 >"$work/twice.cpp"
+readonly decorated='  long method_@(const Account& account, long amount) {
+    return LOCKED("thing@:{account.id}", LockType::WRITE, 3s, 30s) AROUND(account, amount) {
+      return sum_ += amount + account.id + @;
+    };
+  }'
+readonly annotated='  [[=latchkey::locked("thing@:{account.id}", LockType::WRITE, 3s, 30s)]]
+  long method_@(const Account& account, long amount) {
+    LOCK_ANNOTATED;
+    return sum_ += amount + account.id + @;
+  }'
+readonly by_hand='  long method_@(const Account& account, long amount) {
+    return map_.with(fmt::format("thing@:{}", account.id), [&] {
+      return sum_ += amount + account.id + @;
+    });
+  }'
+with_latchkey 100 latchkey "$decorated" >"$work/ours.cpp"
+with_latchkey 200 latchkey "$decorated" >"$work/twice.cpp"
+with_latchkey 100 annotations "$annotated" >"$work/annotated.cpp"
 {
   printf '#include <fmt/format.h>\n#include "mutex_map.hpp"\n'
-  service 100 '    return map_.with(fmt::format("thing%d:{}", account.id), [&] {' '});' \
-    '  latchkey::bench::MutexMap map_;
-'
+  service 100 "$by_hand" $'  latchkey::bench::MutexMap map_;\n'
 } >"$work/peer.cpp"
 
 # Compiles $1 to an object of that name and prints the CPU seconds; the other arguments are the
@@ -56,8 +66,9 @@ decorated 200 >"$work/twice.cpp"
 seconds() {
   local file=$1 TIMEFORMAT='%U %S'
   shift
-  { time "$@" -std=c++20 -c -I"$root/include" -I"$root/bench" -isystem "$root/build/deps/include" \
-      -o "$work/$file.o" "$work/$file.cpp"; } 2>&1 | awk '{ print $1 + $2 }'
+  { time "$1" -std=c++20 "${@:2}" -c -I"$root/include" -I"$root/bench" \
+      -isystem "$root/build/deps/include" -o "$work/$file.o" "$work/$file.cpp"; } 2>&1 |
+    awk '{ print $1 + $2 }'
 }
 
 # awk: sorts a list, whose first element is 1.
@@ -69,14 +80,15 @@ sort_list='function sort(list, size,   i, j, held) {
   }
 }'
 
-# compare <compiler> <level>: 100 methods and the peer.
+# compare <file> <peer> <limit> <compiler> [option...]: the time of 100 methods and of the peer's.
 compare() {
-  local ours peer
+  local file=$1 peer=$2 limit=$3 ours theirs
+  shift 3
   for _ in $(seq $rounds); do
-    ours=$(seconds ours "$1" "$2")
-    peer=$(seconds peer "$1" "$2")
-    echo "$ours $peer"
-  done | awk -v what="100 methods, $1 $2" -v limit=$ratio_limit "$sort_list"'
+    ours=$(seconds "$file" "$@")
+    theirs=$(seconds "$peer" "$@")
+    echo "$ours $theirs"
+  done | awk -v what="100 methods, $*" -v limit="$limit" "$sort_list"'
     { ours[NR] = $1; peer[NR] = $2; ratio[NR] = $1 / $2 }
     END {
       sort(ours, NR); sort(peer, NR); sort(ratio, NR)
@@ -112,11 +124,29 @@ one_method() {
     }'
 }
 
+# annotations <compiler>: 100 annotated methods and 100 under LOCKED; the text of both objects.
+annotations() {
+  local status=0
+  compare annotated ours $annotation_limit "$1" -std=c++26 -freflection -O2 || status=1
+  size "$work/annotated.o" "$work/ours.o" | awk -v limit=$annotation_limit '
+    NR > 1 { text[NR] = $1 / 1e3 }
+    END {
+      ratio = text[2] / text[3]
+      printf "%-44s %9.2f KB %8.2f KB  %5.2f %13s <= %.2f %s\n", "text of their objects", text[2],
+        text[3], ratio, "", limit, ratio <= limit ? "ok" : "MISSED"
+      exit ratio > limit
+    }' || status=1
+  return $status
+}
+
+has_annotations() { "$1" -std=c++26 -freflection -fsyntax-only -x c++ /dev/null 2>/dev/null; }
+
 ((${#@})) || set -- g++
 status=0
 for compiler in "$@"; do
-  compare "$compiler" -O0 || status=1
-  compare "$compiler" -O2 || status=1
+  compare ours peer $ratio_limit "$compiler" -O0 || status=1
+  compare ours peer $ratio_limit "$compiler" -O2 || status=1
   one_method "$compiler" || status=1
+  ! has_annotations "$compiler" || annotations "$compiler" || status=1
 done
 exit $status
