@@ -281,6 +281,7 @@ void QuorumBackend::send(Later& later) noexcept {
 
 void QuorumBackend::carry_out(Later& later) noexcept {
   send(later);
+  later.ended.clear();  // the thread may sleep before `later` is destroyed
   for (Answer& answer : later.answers) {
     ++completions_;
     answer.sink->completed(*answer.request, std::move(answer.outcome));

@@ -146,7 +146,9 @@ void DeliveryQueue::take_completion(Delivery& delivery) noexcept {
   delivery.outcome.kind = queued.completion.kind;
   delivery.outcome.token = queued.completion.token;
   delivery.outcome.never_ran = queued.completion.never_ran;
-  std::swap(delivery.outcome.reason, queued.text);
+  // The slot gets no memory in return: after an outage thousands of slots would keep theirs.
+  std::string text = std::exchange(queued.text, {});
+  delivery.outcome.reason = std::move(text);
   completions_.pop();
 }
 

@@ -1,5 +1,6 @@
 // A quorum with a server that does not reply, or that is another of its servers.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <array>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include <latchkey/testing/manual_clock.hpp>
 
 #include "quorum/quorum_backend.hpp"
+#include "support/allocations.hpp"
 #include "unit/quorum/answering_server.hpp"
 
 namespace latchkey::detail::quorum {
@@ -170,6 +172,25 @@ TEST_F(QuorumOutage, AReleasedHoldIsForgottenWhenItsLeaseIsOver) {
   pass(1ms);
   EXPECT_EQ(again.kind, Kind::gone);
   for (AnsweringServer* const server : servers_) EXPECT_TRUE(server->unanswered().empty());
+}
+
+// The thread that found the leases over may drive, and sleep, for ever: it kept the memory.
+TEST_F(QuorumOutage, TheMemoryOfAReleaseIsFreeBeforeItsThreadSleeps) {
+  if (!tests::counts_allocations()) GTEST_SKIP() << "the sanitizer's heap is not counted";
+  constexpr std::uint64_t holds = 200;
+  for (std::uint64_t hold = 1; hold <= holds; ++hold) {
+    hold_without_the_first(hold);
+    release_without_the_first(hold);
+  }
+  first_is_silent();
+  send(Verb::acquire, holds + 1);  // so that the servers are driven
+  std::size_t asleep = 0;
+  servers_[1]->on_drive = [&](Parker&) { asleep = ::mallinfo2().uordblks; };
+  const std::size_t before = ::mallinfo2().uordblks;
+  pass(31s);
+  EXPECT_LT(asleep + holds * sizeof(Operation), before);
+  servers_[1]->on_drive = nullptr;
+  reply({0, 1, 2}, Verb::acquire, Kind::granted);
 }
 
 // --- a server that stands twice in the quorum ---
