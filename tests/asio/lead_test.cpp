@@ -180,7 +180,10 @@ class ShutdownNotice final : public asio::execution_context::service {
   std::function<void()> on_shutdown{};
 
  private:
-  void shutdown() override { on_shutdown(); }
+  /// Newer versions of Boost shut the services of an io_context down twice.
+  void shutdown() override {
+    if (on_shutdown) std::exchange(on_shutdown, nullptr)();
+  }
 };
 asio::execution_context::id ShutdownNotice::id;
 
