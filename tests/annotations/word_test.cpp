@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -196,6 +197,37 @@ TEST(AnnotatedWord, LocksInALambda) {
     return held_key();
   };
   EXPECT_EQ(lambda(1), "lambda:1");
+}
+
+class Shape {
+ public:
+  virtual ~Shape() = default;
+  [[= latchkey::locked("shape:{id}")]] virtual const Shape& look(long id) {
+    LOCK_ANNOTATED;
+    return id > 0 ? *this : throw std::invalid_argument("id");
+  }
+};
+class Circle final : public Shape {
+ public:
+  const Circle& look(long id) override {
+    LOCK_ANNOTATED;
+    return id > 1 ? *this : throw std::invalid_argument("id");
+  }
+};
+
+// An override with a result of its own has a site of its own.
+TEST(AnnotatedWord, OfAnOverrideWithAnotherResultHasASiteInTheList) {
+  const ScopedLocks locks;
+  Shape shape;
+  Circle circle;
+  EXPECT_EQ(&shape.look(1), &shape);
+  EXPECT_EQ(&circle.look(2), &circle);
+  EXPECT_EQ(locks.taken().size(), 2U);
+  std::size_t sites = 0;
+  for (const latchkey::Site& site : latchkey::sites()) {
+    if (site.method() == "annotated_test::Shape::look") ++sites;
+  }
+  EXPECT_EQ(sites, 2U);
 }
 
 TEST(AnnotatedWord, HasTheSiteOfItsFunction) {

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <meta>
 #include <utility>
 
+#include <latchkey/annotations/function.hpp>
 #include <latchkey/key/key_buffer.hpp>
 #include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locked/locked_site.hpp>
+#include <latchkey/site.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
@@ -22,20 +25,43 @@ class StatedFact {
     stated_.store(true, std::memory_order_relaxed);
     return true;
   }
+  /// Whether nobody had stated it before.
+  [[nodiscard]] bool state_first() noexcept {
+    return !stated_.exchange(true, std::memory_order_relaxed);
+  }
   [[nodiscard]] bool is_stated() const noexcept { return stated_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> stated_{false};
 };
 
-/// The body of a function has LOCK_ANNOTATED or AROUND_ANNOTATED.
+/// The facts of a function. One object, because a compiler gives each a section of its own.
+struct FunctionFacts {
+  StatedFact has_word;        ///< LOCK_ANNOTATED or AROUND_ANNOTATED
+  StatedFact site_is_linked;  ///< by a word or by a proxy, in the list of sites
+
+  bool link(Site& site) noexcept { return !site_is_linked.state_first() || register_site(site); }
+};
+
+/// Registers words in the body of a function.
 template <std::meta::info Function>
 struct WordIn {
-  static inline constinit StatedFact fact{};
-  static inline const bool registered = fact.state();
+  static inline constinit FunctionFacts facts{};
+  static inline const bool registered = facts.has_word.state();
 
   static void enroll() noexcept { static_cast<void>(&registered); }
 };
+
+/// The site of a function with its own result and all parameters is linked once. An override may
+/// have another result, and then another site.
+template <class Result, std::meta::info Function, std::size_t Count>
+bool link_site(ParametersOf<Function, Count>, Site& site) noexcept {
+  if constexpr (Count == parameters_of(Function).size() && ^^Result == return_type_of(Function)) {
+    return WordIn<Function>::facts.link(site);
+  } else {
+    return register_site(site);
+  }
+}
 
 /// A proxy of this program calls the function.
 template <std::meta::info Function>

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/annotations/binding.hpp>
 #include <latchkey/annotations/constants.hpp>
 #include <latchkey/annotations/function.hpp>
 #include <latchkey/annotations/key_shape.hpp>
@@ -194,7 +195,7 @@ template <std::meta::info Function, std::size_t... Index>
 consteval auto compose_aspects(std::index_sequence<Index...>) {
   return (annotation_aspect<Function, Index> | ...);
 }
-template <std::meta::info Function, std::size_t Count = own_call_annotations(Function).size()>
+template <std::meta::info Function, std::size_t Count = own_call_annotation_count(Function)>
 inline constexpr auto aspect_of = compose_aspects<Function>(std::make_index_sequence<Count>());
 template <std::meta::info Function>
 inline constexpr auto& aspect_of<Function, 1> = annotation_aspect<Function, 0>;
@@ -226,9 +227,28 @@ struct OptionChecksFor<true> {
   using Type = SiteChecks<>;
 };
 
+/// The aspect of a lock with these terms and no other options, which has no key.
+template <LockConstants said>
+inline constexpr LockedAspect<Plain> plain_aspect{{}, {annotation_terms(said)}};
+
+/// The terms alone, so that annotations with equal ones share an aspect.
+consteval LockConstants only_terms(LockConstants said) {
+  said.key = {};
+  said.parsed = {};
+  return said;
+}
+
+/// The aspect of a function's one lock, for LOCK_ANNOTATED.
+template <std::meta::info Annotated, bool is_plain = is_plain_lock(annotation_value<Annotated, 0>)>
+inline constexpr auto& word_aspect = aspect_of<Annotated>;
+template <std::meta::info Annotated>
+inline constexpr auto& word_aspect<Annotated, true> =
+    plain_aspect<only_terms(annotation_value<Annotated, 0>.said)>;
+
 /// The call of a function under its aspects. `Annotated` has the annotations.
 template <std::meta::info Annotated, bool no_throw, class Returned, class... Parameters>
 struct AnnotatedCallOf {
+  static constexpr std::meta::info annotated = Annotated;
   using Result = Returned;
   using Decorator = std::remove_cvref_t<decltype(aspect_of<Annotated>)>;
   using Where = ParametersOf<Annotated, sizeof...(Parameters)>;
@@ -247,12 +267,17 @@ struct AnnotatedCallOf {
   }
 };
 
-/// The lock of LOCK_ANNOTATED for a call.
-template <class Call, bool proxied>
-using WordScopeOf = std::conditional_t<
-    Call::Ready::Options::always_runs,
-    PlainScope<LockedAspectOf<typename Call::Ready>, typename Call::Result, proxied>,
-    ChoosingScope<typename Call::Ready, typename Call::Result, proxied>>;
+/// The lock of LOCK_ANNOTATED for a call whose options have this `always_runs`.
+template <bool always_runs>
+struct WordScopeIf {
+  template <class Call, bool proxied>
+  using Of = PlainScope<LockedAspectOf<typename Call::Ready>, typename Call::Result, proxied>;
+};
+template <>
+struct WordScopeIf<false> {
+  template <class Call, bool proxied>
+  using Of = ChoosingScope<typename Call::Ready, typename Call::Result, proxied>;
+};
 
 consteval std::meta::info annotated_call_of(std::meta::info function) {
   const std::meta::info annotated = annotated_function(function);

@@ -34,7 +34,8 @@ consteval std::vector<std::meta::info> annotated_members(std::meta::info type) {
 /// Whether anything runs a function under its annotations.
 template <std::meta::info Member>
 bool is_bound() {
-  return WordIn<Member>::fact.is_stated() || ProxyOf<annotated_function(Member)>::fact.is_stated();
+  return WordIn<Member>::facts.has_word.is_stated() ||
+         ProxyOf<annotated_function(Member)>::fact.is_stated();
 }
 
 /// "bank::Bank::deposit (bank.cpp:12)", as messages name a site.

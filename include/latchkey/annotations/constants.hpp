@@ -146,28 +146,39 @@ consteval std::string duration_text(std::int64_t milliseconds) {
   return number_text(milliseconds) + "ms";
 }
 
-/// The terms of an annotation as code writes them after the key, for `latchkey explain`:
-/// "LockType::WRITE, 3s, 30s".
-consteval const char* terms_text(const LockConstants& said) {
+/// Annotations with equal terms share their text.
+template <bool says_type, LockType type, bool says_wait, std::int64_t wait, bool says_lease,
+          std::int64_t lease>
+inline constexpr ConstantText shared_terms_text = [] {
   std::string text;
   const auto add = [&](std::string_view term) {
     if (!text.empty()) text += ", ";
     text += term;
   };
-  if (said.says_type) {
-    for (const std::meta::info type : enumerators_of(^^LockType)) {
-      if (extract<LockType>(type) == said.type) {
-        add(std::string("LockType::").append(identifier_of(type)));
+  if (says_type) {
+    for (const std::meta::info known : enumerators_of(^^LockType)) {
+      if (extract<LockType>(known) == type) {
+        add(std::string("LockType::").append(identifier_of(known)));
       }
     }
   }
-  if (said.says_wait) {
-    add(said.wait == no_limit ? std::string("latchkey::forever") : duration_text(said.wait));
+  if (says_wait) add(wait == no_limit ? std::string("latchkey::forever") : duration_text(wait));
+  if (says_lease) {
+    add(lease == no_limit ? std::string("latchkey::watchdog") : duration_text(lease));
   }
-  if (said.says_lease) {
-    add(said.lease == no_limit ? std::string("latchkey::watchdog") : duration_text(said.lease));
-  }
-  return std::define_static_string(text);
+  return constant_text(text);
+}();
+
+/// The terms of an annotation as code writes them after the key, for `latchkey explain`:
+/// "LockType::WRITE, 3s, 30s".
+consteval const char* terms_text(const LockConstants& said) {
+  using std::meta::reflect_constant;
+  const std::meta::info text = substitute(
+      ^^shared_terms_text, {
+                               reflect_constant(said.says_type), reflect_constant(said.type),
+                               reflect_constant(said.says_wait), reflect_constant(said.wait),
+                               reflect_constant(said.says_lease), reflect_constant(said.lease)});
+  return extract<ConstantText>(text).data;
 }
 
 /// The base of the annotations that latchkey itself defines.

@@ -64,6 +64,37 @@ consteval std::string qualified_name(std::meta::info function) {
   return name;
 }
 
+/// The text before the name of each function of a scope.
+struct ScopeText {
+  ConstantText name{};
+  bool in_lambda = false;  ///< its functions are named after that of the lambda
+};
+template <std::meta::info Scope>
+inline constexpr ScopeText scope_text = [] {
+  std::string name = qualified_name(Scope);
+  if (!name.empty()) name += "::";
+  ScopeText text{constant_text(name)};
+  for (std::meta::info entity = Scope; entity != ^^::; entity = parent_of(entity)) {
+    if (is_type(entity) && own_name(entity).empty()) text.in_lambda = true;
+  }
+  return text;
+}();
+
+/// qualified_name in two parts, whose evaluation takes the compiler less.
+struct NameParts {
+  std::string_view scope;  ///< with "::", or the whole name
+  std::string_view own;
+};
+consteval NameParts name_parts(std::meta::info function) {
+  if (has_identifier(function)) {
+    const ScopeText scope = extract<ScopeText>(
+        substitute(^^scope_text, {
+                                     std::meta::reflect_constant(parent_of(function))}));
+    if (!scope.in_lambda) return {scope.name.view(), identifier_of(function)};
+  }
+  return {constant_text(qualified_name(function)).view(), {}};
+}
+
 /// For messages: "bank::Bank::deposit".
 consteval std::string name_of_function(std::meta::info function) {
   std::string name = qualified_name(function);
@@ -76,16 +107,19 @@ consteval std::meta::info annotation_type(std::meta::info annotation) {
   return remove_cvref(type_of(annotation));
 }
 
-consteval bool is_lock_annotation(std::meta::info annotation) {
-  const std::meta::info type = annotation_type(annotation);
+consteval bool is_lock_annotation_type(std::meta::info type) {
   return has_template_arguments(type) && template_of(type) == ^^LockAnnotation;
+}
+consteval bool is_lock_annotation(std::meta::info annotation) {
+  return is_lock_annotation_type(annotation_type(annotation));
 }
 
 /// Whether an annotation says how a call runs: one of latchkey's own, or a user's aspect.
 consteval bool is_call_annotation(std::meta::info annotation) {
   const std::meta::info type = annotation_type(annotation);
-  return is_class_type(type) &&
-         (is_base_of_type(^^AnnotationValue, type) || is_base_of_type(^^Aspect, type));
+  return is_lock_annotation_type(type) ||
+         (is_class_type(type) &&
+          (is_base_of_type(^^AnnotationValue, type) || is_base_of_type(^^Aspect, type)));
 }
 
 /// The annotations of a function that say how a call runs, outermost first.
@@ -95,6 +129,20 @@ consteval std::vector<std::meta::info> own_call_annotations(std::meta::info func
     if (is_call_annotation(annotation)) found.push_back(annotation);
   }
   return found;
+}
+// Without a std::vector, whose evaluation takes the compiler longer.
+consteval std::size_t own_call_annotation_count(std::meta::info function) {
+  std::size_t count = 0;
+  for (const std::meta::info annotation : annotations_of(function)) {
+    if (is_call_annotation(annotation)) ++count;
+  }
+  return count;
+}
+consteval std::meta::info own_call_annotation(std::meta::info function, std::size_t index) {
+  for (const std::meta::info annotation : annotations_of(function)) {
+    if (is_call_annotation(annotation) && index-- == 0) return annotation;
+  }
+  return {};
 }
 
 consteval bool has_same_parameters(std::meta::info one, std::meta::info other) {
@@ -139,7 +187,7 @@ consteval std::vector<std::meta::info> annotated_overridden(std::meta::info func
 /// The function whose annotations count for calls of `function`: itself, or the virtual function of
 /// a base class that it overrides.
 consteval std::meta::info annotated_function(std::meta::info function) {
-  if (!own_call_annotations(function).empty()) return function;
+  if (own_call_annotation(function, 0) != std::meta::info()) return function;
   const auto bases = annotated_overridden(function);
   return bases.empty() ? function : bases.front();
 }
@@ -173,16 +221,64 @@ consteval std::string_view parameter_names(std::meta::info function, std::size_t
   return kept;
 }
 
-consteval FunctionText text_of_function(std::meta::info function, std::size_t count) {
+/// Annotation `Index` of a function.
+template <std::meta::info Function, std::size_t Index>
+inline constexpr std::meta::info annotation_at = own_call_annotation(Function, Index);
+
+/// Its value.
+template <std::meta::info Function, std::size_t Index>
+inline constexpr auto annotation_value =
+    extract<typename[:annotation_type(annotation_at<Function, Index>):]>(
+        annotation_at<Function, Index>);
+
+/// The key of a function's first annotation, if that is a lock.
+template <std::meta::info Function>
+consteval std::string_view first_key() {
+  using Kind = decltype(annotation_value<Function, 0>);
+  if constexpr (requires(Kind value) { value.said.key; }) {
+    return annotation_value<Function, 0>.said.key.view();
+  } else {
+    return {};
+  }
+}
+
+/// The texts of a site, each with a zero byte behind it: the name of the function, and the key of
+/// its first annotation. One array of the function, because the static string that the library
+/// makes of a text has a symbol with each of its letters.
+template <std::size_t Size>
+struct SiteTexts {
+  char data[Size]{};
+  std::size_t key = 0;  ///< where the key begins
+
+  consteval SiteTexts(const NameParts& name, std::string_view key_text) {
+    char* end = data;
+    const auto add = [&end](std::string_view part) {
+      for (const char letter : part) *end++ = letter;
+    };
+    add(name.scope);
+    add(name.own);
+    if (!name.own.empty()) add("()");
+    key = static_cast<std::size_t>(++end - data);
+    add(key_text);
+  }
+};
+template <std::meta::info Function>
+inline constexpr auto site_texts = [] {
+  constexpr NameParts name = name_parts(Function);
+  constexpr std::string_view key = first_key<Function>();
+  return SiteTexts<name.scope.size() + name.own.size() + key.size() + 4>(name, key);
+}();
+
+consteval FunctionText text_of_function(std::meta::info function, std::size_t count,
+                                        const char* name) {
   const std::source_location place = source_location_of(function);
-  return {parameter_names(function, count),
-          {place.file_name(), std::define_static_string(qualified_name(function)), place.line()}};
+  return {parameter_names(function, count), {place.file_name(), name, place.line()}};
 }
 
 /// The names of the first `Count` parameters and the place of a function: the `Where` of its calls.
 template <std::meta::info Function, std::size_t Count = parameters_of(Function).size()>
 struct ParametersOf {
-  static constexpr FunctionText text = text_of_function(Function, Count);
+  static constexpr FunctionText text = text_of_function(Function, Count, site_texts<Function>.data);
 
   consteval FunctionText operator()() const noexcept { return text; }
 };

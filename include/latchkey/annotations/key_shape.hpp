@@ -27,16 +27,19 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-/// The value of annotation `Index` of a function.
-template <std::meta::info Function, std::size_t Index>
-inline constexpr auto annotation_value =
-    extract<typename[:annotation_type(own_call_annotations(Function)[Index]):]>(
-        own_call_annotations(Function)[Index]);
-
 /// The text of an annotation as the callable that LOCKED's macro makes.
 template <std::meta::info Function, std::size_t Index>
 struct AnnotationText {
   static constexpr const LockConstants& said = annotation_value<Function, Index>.said;
+
+  /// The key, where the site has it.
+  static consteval std::string_view key() noexcept {
+    if constexpr (Index != 0) {
+      return said.key.view();
+    } else {
+      return {site_texts<Function>.data + site_texts<Function>.key, said.key.size};
+    }
+  }
 
   consteval PlacedText operator()() const noexcept {
     return {said.key.view(), {}, terms_text(said)};
@@ -146,7 +149,7 @@ struct AnnotatedKey {
 
   static consteval LockedKey key() {
     LockedKey key;
-    key.key = {said.key.view(), said.parsed.nodes, said.parsed.parse.root};
+    key.key = {Text::key(), said.parsed.nodes, said.parsed.parse.root};
     key.render = &Shape::render;
     key.is_one = true;
     return key;

@@ -130,7 +130,7 @@ consteval std::string annotations_mistake(std::meta::info function, std::string_
            "function that makes or destroys it";
   }
   const std::meta::info annotated = annotated_function(function);
-  if (own_call_annotations(annotated).empty()) {
+  if (own_call_annotation_count(annotated) == 0) {
     return std::string(user) + ": " + name_of_function(function) +
            " has no annotation: write [[=latchkey::locked(\"key\")]] before it";
   }
@@ -188,7 +188,7 @@ consteval MistakeText check_keys() {
   constexpr std::meta::info annotated = annotated_function(Function);
   using Keys = [:keys_of_function(Function, annotated):];
   return mistake_text(
-      Keys::first_mistake(std::make_index_sequence<own_call_annotations(annotated).size()>()));
+      Keys::first_mistake(std::make_index_sequence<own_call_annotation_count(annotated)>()));
 }
 
 template <std::meta::info Function, bool is_scope>
@@ -223,26 +223,16 @@ consteval bool is_plainly_right(std::meta::info function) {
                                                   std::meta::reflect_constant(function)}));
 }
 
-/// The first mistake of a function with a word, if it has one.
 template <std::meta::info Function, bool is_scope>
 inline constexpr MistakeText word_check = check_word_and_keys<Function, is_scope>();
 
-consteval bool word_fits(std::meta::info function, bool is_scope) {
-  return is_plainly_right(function) ||
-         extract<MistakeText>(substitute(^^word_check,
-                                         {
-                                             std::meta::reflect_constant(function),
-                                             std::meta::reflect_constant(is_scope)}))
-             .fits;
+/// The first mistake of a function with a word, if it has one.
+consteval MistakeText check_word(std::meta::info function, bool is_scope) {
+  if (is_plainly_right(function)) return {};
+  return extract<MistakeText>(substitute(^^word_check, {
+                                                           std::meta::reflect_constant(function),
+                                                           std::meta::reflect_constant(is_scope)}));
 }
-
-/// The sentence of word_check. GCC evaluates the message of an assertion that holds as far as its
-/// type, so this type does not depend on the sentence.
-template <std::meta::info Function, bool is_scope>
-struct WordMessage {
-  static consteval std::size_t size() { return word_check<Function, is_scope>.size(); }
-  static consteval const char* data() { return word_check<Function, is_scope>.data(); }
-};
 
 /// The errors of the options, which LOCKED has, too; none after another mistake.
 template <bool fits>
@@ -285,7 +275,7 @@ consteval MistakeText check_proxy() {
     using Keys = KeysOfFunction<annotated, ParametersOf<annotated, sizeof...(Parameters)>,
                                 std::remove_cvref_t<Parameters>...>;
     return mistake_text(
-        Keys::first_mistake(std::make_index_sequence<own_call_annotations(annotated).size()>()));
+        Keys::first_mistake(std::make_index_sequence<own_call_annotation_count(annotated)>()));
   }
 }
 template <std::meta::info Function, class... Parameters>

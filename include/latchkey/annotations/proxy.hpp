@@ -51,7 +51,7 @@ struct ProxyCall {
         ProxyOf<annotated_function(Function)>::enroll();
         // A body with the word takes the lock itself. Which body a virtual call runs is known
         // later.
-        if (WordIn<Function>::fact.is_stated()) return body();
+        if (WordIn<Function>::facts.has_word.is_stated()) return body();
         const void* const addresses[] = {static_cast<const void*>(std::addressof(parameters))...,
                                          nullptr};
         if constexpr (is_virtual(Function) && !BodyKind<Result>::is_coroutine) {

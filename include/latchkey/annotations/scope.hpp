@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cxxabi.h>
+
 #include <exception>
 #include <meta>
 #include <type_traits>
@@ -15,6 +17,20 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
+/// std::uncaught_exceptions without its call into the C++ runtime: the Itanium C++ ABI (2.2.2) says
+/// what __cxa_get_globals returns, which stays where it is as long as the thread lives.
+[[nodiscard, gnu::always_inline]] inline unsigned exceptions_in_flight() noexcept {
+  struct Globals {
+    void* caught;
+    unsigned uncaught;
+  };
+  static constinit thread_local const Globals* globals = nullptr;
+  if (globals == nullptr) [[unlikely]] {
+    globals = reinterpret_cast<const Globals*>(abi::__cxa_get_globals());
+  }
+  return globals->uncaught;
+}
+
 /// Ends as the call of a LOCKED does: its destructor releases, and throws LockLost,
 /// ReleaseUnconfirmed and BackendRefused after a body that returned. All functions share the scope
 /// of equal option types, so it knows neither the function nor its key.
@@ -23,8 +39,8 @@ class AnnotatedScope {
  public:
   AnnotatedScope(const AnnotatedScope&) = delete;
   AnnotatedScope& operator=(const AnnotatedScope&) = delete;
-  ~AnnotatedScope() noexcept(Options::never_throws) {
-    if (entry_ == Entry::held && std::uncaught_exceptions() == exceptions_) locked_.leave();
+  [[gnu::noinline]] ~AnnotatedScope() noexcept(Options::never_throws) {
+    if (entry_ == Entry::held && exceptions_in_flight() == exceptions_) locked_.leave();
   }
 
   [[nodiscard]] bool runs() const noexcept {
@@ -42,7 +58,7 @@ class AnnotatedScope {
   }
 
   LockedCall locked_;
-  int exceptions_ = std::uncaught_exceptions();
+  unsigned exceptions_ = exceptions_in_flight();
   Entry entry_ = Entry::unavailable;  // unneeded: a proxy holds the lock of this call
 };
 
@@ -59,7 +75,7 @@ class PlainScope : public AnnotatedScope<decltype(Aspect::options)> {
  public:
   static constexpr bool always_runs = !can_be_skipped<Result>();
 
-  PlainScope(const Aspect& aspect, LockedSite& site, const void* const* addresses)
+  [[gnu::noinline]] PlainScope(const Aspect& aspect, LockedSite& site, const void* const* addresses)
       : Scope(aspect.options) {
     if constexpr (proxied) {
       if (this->is_held_by_proxy(site, addresses)) return;

@@ -23,16 +23,26 @@ consteval std::meta::info parameter_at(std::meta::info function, std::size_t ind
   return variable_of(parameters_of(function)[index]);
 }
 
+template <std::meta::info Function>
+inline constexpr LockedSite& word_site =
+    AnnotatedCall<Function>::Ready::template site<typename AnnotatedCall<Function>::Result>;
+
 /// Registers the word in a function. Its use registers the site, too, which a proxy and overriding
 /// functions may share: a site is linked once.
-template <std::meta::info Function>
+template <std::meta::info Function,
+          bool is_override = AnnotatedCall<Function>::annotated != Function>
 inline const bool lock_word_registered =
+    (WordIn<Function>::facts.link(word_site<Function>), WordIn<Function>::facts.has_word.state());
+template <std::meta::info Function>
+inline const bool lock_word_registered<Function, true> =
     (static_cast<void>(&AnnotatedCall<Function>::Ready::template registered<
                        typename AnnotatedCall<Function>::Result>),
-     WordIn<Function>::fact.state());
+     WordIn<Function>::facts.has_word.state());
 
 template <std::meta::info Function>
-using WordScope = WordScopeOf<AnnotatedCall<Function>, is_virtual(Function)>;
+using WordScope =
+    typename WordScopeIf<AnnotatedCall<Function>::Ready::Options::always_runs>::template Of<
+        AnnotatedCall<Function>, is_virtual(Function)>;
 
 /// `annotated_body<function>(addresses) && body`.
 template <std::meta::info Function>
@@ -69,11 +79,10 @@ template <std::meta::info Function>
   LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(12)
 
 #define LATCHKEY_DETAIL_CHECK_WORD(is_scope)                                                     \
-  constexpr bool latchkey_fits =                                                                 \
-      ::latchkey::detail::word_fits(LATCHKEY_DETAIL_THIS_FUNCTION, is_scope);                    \
-  static_assert(latchkey_fits,                                                                   \
-                (::latchkey::detail::WordMessage<LATCHKEY_DETAIL_THIS_FUNCTION, is_scope>()));   \
-  static_assert(::latchkey::detail::OptionChecksIf<latchkey_fits>::                              \
+  constexpr ::latchkey::detail::MistakeText latchkey_mistake =                                   \
+      ::latchkey::detail::check_word(LATCHKEY_DETAIL_THIS_FUNCTION, is_scope);                   \
+  static_assert(latchkey_mistake.fits, latchkey_mistake);                                        \
+  static_assert(::latchkey::detail::OptionChecksIf<latchkey_mistake.fits>::                      \
                     template Of<LATCHKEY_DETAIL_THIS_FUNCTION>::run())
 
 /// LOCK_ANNOTATED; takes the lock of this function's [[=latchkey::locked(...)]] from here to the
@@ -84,8 +93,9 @@ template <std::meta::info Function>
   static_cast<void>(&::latchkey::detail::lock_word_registered<LATCHKEY_DETAIL_THIS_FUNCTION>);   \
   LATCHKEY_DETAIL_WORD_PARAMETERS                                                                \
   ::latchkey::detail::WordScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope(                   \
-      ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::aspect,                  \
-      ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::site(),                  \
+      ::latchkey::detail::word_aspect<                                                           \
+          ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::annotated>,          \
+      ::latchkey::detail::word_site<LATCHKEY_DETAIL_THIS_FUNCTION>,                              \
       latchkey_parameters);                                                                      \
   if constexpr (!latchkey_scope.always_runs)                                                     \
     if (!latchkey_scope.runs()) [[unlikely]] return latchkey_scope.without_body()

@@ -59,6 +59,12 @@ inline constexpr LockTraits lock_traits{
     .on_unavailable = strategy_name<typename Options::Unavailable>,
     .on_lost = Options::raises_loss ? "raise" : strategy_name<typename Options::Lost>};
 
+/// Links a site into the list of sites. Annotations, whose sites have several users, overload it.
+template <class Result, class Where>
+bool link_site(Where, Site& site) noexcept {
+  return register_site(site);
+}
+
 /// The part of Locked that does not depend on the place.
 template <class Settings>
 struct LockedAspect : Aspect {
@@ -125,7 +131,7 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
       lock_traits<Options, Result, Text, Where>,
       Text{}().terms};
   template <class Result>
-  static inline const bool registered = register_site(site<Result>);
+  static inline const bool registered = link_site<Result>(Where{}, site<Result>);
 
   template <class Result>
   static void enroll() noexcept {
