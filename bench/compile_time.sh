@@ -62,13 +62,14 @@ with_latchkey 100 annotations "$annotated" >"$work/annotated.cpp"
 } >"$work/peer.cpp"
 
 # Compiles $1 to an object of that name and prints the CPU seconds; the other arguments are the
-# compiler and its options.
+# compiler and its options. A file that does not compile ends the script.
 seconds() {
   local file=$1 TIMEFORMAT='%U %S'
   shift
   { time "$1" -std=c++20 "${@:2}" -c -I"$root/include" -I"$root/bench" \
-      -isystem "$root/build/deps/include" -o "$work/$file.o" "$work/$file.cpp"; } 2>&1 |
-    awk '{ print $1 + $2 }'
+      -isystem "$root/build/deps/include" -o "$work/$file.o" "$work/$file.cpp" 2>"$work/errors"; } 2>"$work/time" ||
+    { head -n 15 "$work/errors" >&2; kill $$; }
+  awk '{ print $1 + $2 }' "$work/time"
 }
 
 # awk: sorts a list, whose first element is 1.
@@ -124,17 +125,26 @@ one_method() {
     }'
 }
 
-# annotations <compiler>: 100 annotated methods and 100 under LOCKED; the text of both objects.
+# annotations <compiler>: 100 annotated methods and 100 under LOCKED; the text and the size of both
+# objects.
 annotations() {
   local status=0
   compare annotated ours $annotation_limit "$1" -std=c++26 -freflection -O2 || status=1
-  size "$work/annotated.o" "$work/ours.o" | awk -v limit=$annotation_limit '
-    NR > 1 { text[NR] = $1 / 1e3 }
+  {
+    size "$work/annotated.o" "$work/ours.o" | awk 'NR > 1 { print $1 }'
+    stat -c %s "$work/annotated.o" "$work/ours.o"
+  } | awk -v limit=$annotation_limit '
+    function compare(what, ours, peer,   ratio) {
+      ratio = ours / peer
+      printf "%-44s %9.2f KB %8.2f KB  %5.2f %13s <= %.2f %s\n", what, ours / 1e3, peer / 1e3, ratio,
+        "", limit, ratio <= limit ? "ok" : "MISSED"
+      missed = missed || ratio > limit
+    }
+    { bytes[NR] = $1 }
     END {
-      ratio = text[2] / text[3]
-      printf "%-44s %9.2f KB %8.2f KB  %5.2f %13s <= %.2f %s\n", "text of their objects", text[2],
-        text[3], ratio, "", limit, ratio <= limit ? "ok" : "MISSED"
-      exit ratio > limit
+      compare("text of their objects", bytes[1], bytes[2])
+      compare("their objects", bytes[3], bytes[4])
+      exit missed
     }' || status=1
   return $status
 }

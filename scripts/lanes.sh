@@ -68,10 +68,20 @@ report() {
   system=$(. /etc/os-release && printf '%s' "${PRETTY_NAME#Debian GNU/Linux }")
   compiler=$("$cxx" -dumpfullversion -dumpversion 2>/dev/null | head -n 1)
   [[ $cxx == *clang* ]] && compiler="clang $compiler" || compiler="GCC $compiler"
-  printf 'lane: Debian %s | %s | %s | Redis %s, OpenSSL %s, hiredis %s, yaml-cpp %s | %s | %s | %s\n' \
+  printf 'lane: Debian %s | %s | %s | Redis %s, OpenSSL %s, hiredis %s, yaml-cpp %s%s | %s | %s | %s\n' \
     "$system" "$compiler" "$standard" "$(version_of redis-server)" "$(version_of libssl-dev)" \
-    "$(version_of libhiredis-dev)" "$(version_of libyaml-cpp-dev)" "$1" "$2" "$3"
+    "$(version_of libhiredis-dev)" "$(version_of libyaml-cpp-dev)" "$stores" "$1" "$2" "$3"
 }
+stores=
+# The servers of the other stores, for report.
+name_stores() {
+  local valkey=build/deps/valkey/usr/bin/valkey-server
+  [[ -x $valkey ]] || valkey=valkey-server
+  stores=$(printf ', Valkey %s, PostgreSQL %s, MariaDB %s, etcd %s, ZooKeeper %s' \
+    "$("$valkey" --version | sed -E 's/.* v=([0-9.]+).*/\1/')" "$(version_of "$(pg_package)")" \
+    "$(version_of mariadb-server-core)" "$(version_of etcd-server)" "$(version_of zookeeper)")
+}
+pg_package() { ls /usr/lib/postgresql | sed 's/^/postgresql-/' | sort -V | tail -n 1; }
 count() {
   local log=$build/Testing/Temporary/LastTest.log first
   first=$log.first
@@ -104,7 +114,7 @@ lane_all() { build_and_test "$tests_of_all"; }
 
 # With the servers of the other stores that the system has, and its libraries for them.
 lane_stores() {
-  scripts/deps.sh stores && build_and_test "$tests_of_all|$tests_of_stores"
+  scripts/deps.sh stores && name_stores && build_and_test "$tests_of_all|valkey|$tests_of_stores"
 }
 
 # Each source is compiled alone: it includes what it uses.

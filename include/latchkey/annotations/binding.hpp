@@ -56,7 +56,8 @@ struct WordIn {
 /// have another result, and then another site.
 template <class Result, std::meta::info Function, std::size_t Count>
 bool link_site(ParametersOf<Function, Count>, Site& site) noexcept {
-  if constexpr (Count == parameters_of(Function).size() && ^^Result == return_type_of(Function)) {
+  if constexpr (Count == parameters_of(Function).size() &&
+                is_same_type(^^Result, return_type_of(Function))) {
     return WordIn<Function>::facts.link(site);
   } else {
     return register_site(site);
