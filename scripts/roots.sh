@@ -36,6 +36,8 @@ copy_root() {
   tar -C "$folder" -xzf "$roots/$suite.tar.gz"
   cp /etc/resolv.conf "$folder/etc/resolv.conf"
   cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
+  # Debian's installer writes it, debootstrap need not.
+  [[ -e $folder/etc/hosts ]] || printf '127.0.0.1 localhost\n::1 localhost\n' >"$folder/etc/hosts"
   apt-config dump | grep '^Acquire::' | grep -viE 'insecure|weak|downgrade' \
     >"$folder/etc/apt/apt.conf.d/99this-machine" || true
   # The package list of this machine serves for its own suite only.
