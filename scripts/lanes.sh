@@ -18,7 +18,7 @@ fail() { say "$*"; exit 1; }
 
 # lane | suite | compiler: gcc, a package, or newest-clang | C++ | kind
 lanes='
-bookworm-gcc     bookworm  gcc           20  each
+bookworm-gcc     bookworm  gcc           20  all
 bookworm-clang   bookworm  clang-19      20  all
 trixie-gcc       trixie    gcc           20  stores
 trixie-clang     trixie    clang-19      20  all
@@ -116,9 +116,6 @@ lane_all() { build_and_test "$tests_of_all"; }
 lane_stores() {
   scripts/deps.sh stores && name_stores && build_and_test "$tests_of_all|valkey|$tests_of_stores"
 }
-
-# Each source is compiled alone: it includes what it uses.
-lane_each() { build_and_test "$tests_of_all" -DLATCHKEY_UNITY=OFF; }
 
 # Debian's yaml-cpp, fmt and GoogleTest are made for libstdc++: the library without policy files, and a
 # program that uses it.
