@@ -75,13 +75,13 @@ report() {
 stores=
 # The servers of the other stores, for report.
 name_stores() {
-  local valkey=build/deps/valkey/usr/bin/valkey-server
+  local valkey=build/deps/valkey/usr/bin/valkey-server postgresql
+  postgresql=$(ls /usr/lib/postgresql | sort -V | tail -n 1)
   [[ -x $valkey ]] || valkey=valkey-server
   stores=$(printf ', Valkey %s, PostgreSQL %s, MariaDB %s, etcd %s, ZooKeeper %s' \
-    "$("$valkey" --version | sed -E 's/.* v=([0-9.]+).*/\1/')" "$(version_of "$(pg_package)")" \
+    "$("$valkey" --version | sed -E 's/.* v=([0-9.]+).*/\1/')" "$(version_of "postgresql-$postgresql")" \
     "$(version_of mariadb-server-core)" "$(version_of etcd-server)" "$(version_of zookeeper)")
 }
-pg_package() { ls /usr/lib/postgresql | sed 's/^/postgresql-/' | sort -V | tail -n 1; }
 count() {
   local log=$build/Testing/Temporary/LastTest.log first
   first=$log.first

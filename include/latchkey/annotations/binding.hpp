@@ -55,7 +55,7 @@ struct WordIn {
 /// The site of a function with its own result and all parameters is linked once. An override may
 /// have another result, and then another site.
 template <class Result, std::meta::info Function, std::size_t Count>
-bool link_site(ParametersOf<Function, Count>, Site& site) noexcept {
+bool link_site(ParametersOf<Function, Count>* /*where*/, Site& site) noexcept {
   if constexpr (Count == parameters_of(Function).size() &&
                 is_same_type(^^Result, return_type_of(Function))) {
     return WordIn<Function>::facts.link(site);

@@ -261,7 +261,8 @@ struct AnnotatedCallOf {
       typename OptionChecksFor<is_composition>::template Type<Ready, Result, no_throw, Where,
                                                               std::remove_cvref_t<Parameters>...>;
 
-  [[gnu::always_inline]] static LockedSite& site() noexcept { return Ready::template site<Result>; }
+  static constexpr LockedSite& site = Ready::template site<Result>;
+
   [[gnu::always_inline]] static auto ready(const void* const* addresses) noexcept {
     return Ready{{aspect, addresses}};
   }

@@ -23,16 +23,13 @@ consteval std::meta::info parameter_at(std::meta::info function, std::size_t ind
   return variable_of(parameters_of(function)[index]);
 }
 
-template <std::meta::info Function>
-inline constexpr LockedSite& word_site =
-    AnnotatedCall<Function>::Ready::template site<typename AnnotatedCall<Function>::Result>;
-
 /// Registers the word in a function. Its use registers the site, too, which a proxy and overriding
 /// functions may share: a site is linked once.
 template <std::meta::info Function,
           bool is_override = AnnotatedCall<Function>::annotated != Function>
 inline const bool lock_word_registered =
-    (WordIn<Function>::facts.link(word_site<Function>), WordIn<Function>::facts.has_word.state());
+    (WordIn<Function>::facts.link(AnnotatedCall<Function>::site),
+     WordIn<Function>::facts.has_word.state());
 template <std::meta::info Function>
 inline const bool lock_word_registered<Function, true> =
     (static_cast<void>(&AnnotatedCall<Function>::Ready::template registered<
@@ -95,7 +92,7 @@ template <std::meta::info Function>
   ::latchkey::detail::WordScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope(                   \
       ::latchkey::detail::word_aspect<                                                           \
           ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::annotated>,          \
-      ::latchkey::detail::word_site<LATCHKEY_DETAIL_THIS_FUNCTION>,                              \
+      ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::site,                    \
       latchkey_parameters);                                                                      \
   if constexpr (!latchkey_scope.always_runs)                                                     \
     if (!latchkey_scope.runs()) [[unlikely]] return latchkey_scope.without_body()

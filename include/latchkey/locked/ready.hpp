@@ -60,8 +60,8 @@ inline constexpr LockTraits lock_traits{
     .on_lost = Options::raises_loss ? "raise" : strategy_name<typename Options::Lost>};
 
 /// Links a site into the list of sites. Annotations, whose sites have several users, overload it.
-template <class Result, class Where>
-bool link_site(Where, Site& site) noexcept {
+template <class Result>
+bool link_site(const void* /*where*/, Site& site) noexcept {
   return register_site(site);
 }
 
@@ -131,7 +131,8 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
       lock_traits<Options, Result, Text, Where>,
       Text{}().terms};
   template <class Result>
-  static inline const bool registered = link_site<Result>(Where{}, site<Result>);
+  static inline const bool registered =
+      link_site<Result>(static_cast<Where*>(nullptr), site<Result>);
 
   template <class Result>
   static void enroll() noexcept {

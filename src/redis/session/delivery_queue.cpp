@@ -147,8 +147,7 @@ void DeliveryQueue::take_completion(Delivery& delivery) noexcept {
   delivery.outcome.token = queued.completion.token;
   delivery.outcome.never_ran = queued.completion.never_ran;
   // The slot gets no memory in return: after an outage thousands of slots would keep theirs.
-  std::string text = std::exchange(queued.text, {});
-  delivery.outcome.reason = std::move(text);
+  delivery.outcome.reason = std::exchange(queued.text, {});
   completions_.pop();
 }
 
