@@ -62,13 +62,13 @@ with_latchkey 100 annotations "$annotated" >"$work/annotated.cpp"
 } >"$work/peer.cpp"
 
 # Compiles $1 to an object of that name and prints the CPU seconds; the other arguments are the
-# compiler and its options. A file that does not compile ends the script.
+# compiler and its options. Fails with the errors if the file does not compile.
 seconds() {
   local file=$1 TIMEFORMAT='%U %S'
   shift
   { time "$1" -std=c++20 "${@:2}" -c -I"$root/include" -I"$root/bench" \
       -isystem "$root/build/deps/include" -o "$work/$file.o" "$work/$file.cpp" 2>"$work/errors"; } 2>"$work/time" ||
-    { head -n 15 "$work/errors" >&2; kill $$; }
+    { head -n 15 "$work/errors" >&2; return 1; }
   awk '{ print $1 + $2 }' "$work/time"
 }
 
@@ -86,12 +86,13 @@ compare() {
   local file=$1 peer=$2 limit=$3 ours theirs
   shift 3
   for _ in $(seq $rounds); do
-    ours=$(seconds "$file" "$@")
-    theirs=$(seconds "$peer" "$@")
+    ours=$(seconds "$file" "$@") || exit
+    theirs=$(seconds "$peer" "$@") || exit
     echo "$ours $theirs"
   done | awk -v what="100 methods, $*" -v limit="$limit" "$sort_list"'
     { ours[NR] = $1; peer[NR] = $2; ratio[NR] = $1 / $2 }
     END {
+      if (!NR) exit 1
       sort(ours, NR); sort(peer, NR); sort(ratio, NR)
       middle = int((NR + 1) / 2)
       held = ratio[middle] <= limit
@@ -105,8 +106,8 @@ compare() {
 one_method() {
   local once twice
   for _ in $(seq $rounds); do
-    once=$(seconds ours "$1" -O0 -g)
-    twice=$(seconds twice "$1" -O0 -g)
+    once=$(seconds ours "$1" -O0 -g) || exit
+    twice=$(seconds twice "$1" -O0 -g) || exit
     echo "$once $twice $(($(stat -c %s "$work/twice.o") - $(stat -c %s "$work/ours.o")))"
   done | awk -v options="$1 -O0 -g" -v method_limit=$method_limit -v object_limit=$object_limit \
     "$sort_list"'
@@ -117,6 +118,7 @@ one_method() {
     }
     { time[NR] = ($2 - $1) * 10; object = $3 / 1e6 }
     END {
+      if (!NR) exit 1
       sort(time, NR)
       print_line("one method", time[int((NR + 1) / 2)], "ms",
         sprintf("(%.2f-%.2f)", time[1], time[NR]), method_limit)
