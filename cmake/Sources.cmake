@@ -308,6 +308,7 @@ set(latchkey_headers
   include/latchkey/locked/key_set.hpp
   include/latchkey/locked/key_text.hpp
   include/latchkey/locked/locked_call.hpp
+  include/latchkey/locked/locked_scope.hpp
   include/latchkey/locked/locked_site.hpp
   include/latchkey/locked/options.hpp
   include/latchkey/locked/outcomes.hpp

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locked/locked_call.hpp>
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -10,6 +12,7 @@
 #include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/listener.hpp>
+#include <latchkey/locked/locked_scope.hpp>
 #include <latchkey/locked/run.hpp>
 #include <latchkey/locks.hpp>
 
@@ -20,7 +23,27 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-constinit thread_local LockedCall* innermost_call = nullptr;
+/// The first members of what __cxa_get_globals returns (Itanium C++ ABI, 2.2.2).
+struct ExceptionGlobals {
+  void* caught;
+  unsigned uncaught;
+};
+
+/// One object, because each thread_local one is looked up on its own.
+struct ThisThread {
+  LockedCall* innermost = nullptr;
+  const ExceptionGlobals* exceptions = nullptr;  ///< null until exceptions_in_flight() was called
+
+  /// std::uncaught_exceptions without its call into the C++ runtime.
+  [[nodiscard]] unsigned exceptions_in_flight() noexcept {
+    if (exceptions == nullptr) [[unlikely]] {
+      exceptions = reinterpret_cast<const ExceptionGlobals*>(abi::__cxa_get_globals());
+    }
+    return exceptions->uncaught;
+  }
+};
+
+constinit thread_local ThisThread this_thread;
 
 /// Converts to what `make` returns, so that std::optional::emplace constructs it in place.
 template <class Make>
@@ -31,20 +54,20 @@ struct InPlace {
 
 }  // namespace
 
-LockedCall* LockedCall::innermost() noexcept { return innermost_call; }
+LockedCall* LockedCall::innermost() noexcept { return this_thread.innermost; }
 
 LockedCall* LockedCall::exchange_innermost(LockedCall* call) noexcept {
-  return std::exchange(innermost_call, call);
+  return std::exchange(this_thread.innermost, call);
 }
 
 void LockedCall::link() noexcept {
-  outer_ = innermost_call;
-  innermost_call = this;
+  outer_ = this_thread.innermost;
+  this_thread.innermost = this;
   linked_ = true;
 }
 
 void LockedCall::unlink() noexcept {
-  innermost_call = outer_;
+  this_thread.innermost = outer_;
   linked_ = false;
 }
 
@@ -53,7 +76,8 @@ void LockedCall::end() noexcept {
   hold_.reset();
 }
 
-// Inlined: part of every call.
+// These are inlined, since they are part of every call: enter_by, enter_unnamed, enter_named,
+// release and leave_linked.
 template <class Take, class TryTake>
 [[gnu::always_inline]] inline Entry LockedCall::enter_by(const Take& take, const TryTake& try_take,
                                                          std::string_view key_template,
@@ -72,7 +96,7 @@ template <class Take, class TryTake>
                   terms_->reentry, origin,       terms_->permits};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
   // Only a nested call can violate a lock order; for other calls this test is the whole cost.
-  if (innermost_call != nullptr) check_lock_order(*this, *terms_, *innermost_call);
+  if (this_thread.innermost != nullptr) check_lock_order(*this, *terms_, *this_thread.innermost);
   const auto acquire = [&] {
     if (terms_->raises_timeout) {
       hold_.emplace(InPlace{[&] { return take(attempt); }});
@@ -98,15 +122,8 @@ Entry LockedCall::enter_rendered(std::string_view key_template, Site& site) {
                   key_template, site);
 }
 
-Entry LockedCall::enter(const LockedSite& known, Site& site, const void* const* arguments) {
-  try {
-    return decided(enter_unnamed(known, site, arguments));
-  } catch (const KeyError& error) {
-    name(error, site, known.note.text);
-  }
-}
-
-Entry LockedCall::enter_unnamed(const LockedSite& known, Site& site, const void* const* arguments) {
+[[gnu::always_inline]] inline Entry LockedCall::enter_unnamed(const LockedSite& known, Site& site,
+                                                              const void* const* arguments) {
   const SitePolicy* const policy = follow(known.slot);
   if (policy != nullptr && policy->says_key()) {
     return enter_by_policy(*policy, {arguments, site.argument_count()}, site);
@@ -116,6 +133,19 @@ Entry LockedCall::enter_unnamed(const LockedSite& known, Site& site, const void*
     return enter_rendered(known.key.text, site);
   }
   return enter_several(known, site, arguments);
+}
+
+[[gnu::always_inline]] inline Entry LockedCall::enter_named(const LockedSite& known, Site& site,
+                                                            const void* const* arguments) {
+  try {
+    return decided(enter_unnamed(known, site, arguments));
+  } catch (const KeyError& error) {
+    name(error, site, known.note.text);
+  }
+}
+
+Entry LockedCall::enter(const LockedSite& known, Site& site, const void* const* arguments) {
+  return enter_named(known, site, arguments);
 }
 
 // Not inlined: a call with one key needs no room for several.
@@ -161,13 +191,12 @@ std::chrono::milliseconds LockedCall::linger() const {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(left));
 }
 
-// Inlined: part of every call.
 [[gnu::always_inline]] inline void LockedCall::release(std::chrono::milliseconds linger) {
   const ErrorContext context{origin_, terms_->lease};
   if (!hold_->give_back(linger, &context)) throw_lost();
 }
 
-void LockedCall::leave() {
+[[gnu::always_inline]] inline void LockedCall::leave_linked() {
   unlink();
   if (!hold_) return;  // it ran unlocked
   const std::chrono::milliseconds linger = this->linger();
@@ -182,6 +211,21 @@ void LockedCall::leave() {
   }
   hold_.reset();
 }
+
+void LockedCall::leave() { leave_linked(); }
+
+LockedScope::LockedScope(const LockTerms& terms, const Locks* locks, LockedSite& site,
+                         const void* const* addresses)
+    : locked_(terms, locks), exceptions_(this_thread.exceptions_in_flight()) {
+  entry_ = locked_.enter_named(site, site, addresses);
+}
+
+LockedScope::~LockedScope() noexcept(false) {
+  // The constructor ran in this thread.
+  if (locked_.linked_ && this_thread.exceptions->uncaught == exceptions_) locked_.leave_linked();
+}
+
+unsigned LockedScope::exceptions_in_flight() noexcept { return this_thread.exceptions_in_flight(); }
 
 // The body released the hold itself, or this process is a forked child.
 void LockedCall::throw_lost() const {

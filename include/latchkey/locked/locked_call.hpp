@@ -81,6 +81,8 @@ class LockedCall {
   template <class Options>
   explicit LockedCall(const Options& options) noexcept
       : terms_(&options.terms), locks_(options.locks()), cancel_(options.stop_token()), hold_() {}
+  LockedCall(const LockTerms& terms, const Locks* locks) noexcept
+      : terms_(&terms), locks_(locks), cancel_(nullptr), hold_() {}
   LockedCall(const LockedCall&) = delete;
   LockedCall& operator=(const LockedCall&) = delete;
   /// After an exception of the body: releases, and reports errors to the listener instead of
@@ -133,7 +135,11 @@ class LockedCall {
 
  private:
   friend class CoroutineCall;
+  friend class LockedScope;
 
+  [[nodiscard]] Entry enter_named(const LockedSite& known, Site& site,
+                                  const void* const* arguments);
+  void leave_linked();
   [[nodiscard]] const SitePolicy* follow(const PolicySlot& slot) noexcept {
     const std::uint32_t number = slot.load(std::memory_order_relaxed);
     return number == 0 ? nullptr : take(number);
