@@ -13,20 +13,14 @@ latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "l
 
 set(latchkey_cli_sources
   src/cli/connection.cpp
-  src/cli/connection_words.cpp
-  src/cli/ddl/ddl_command.cpp
+  src/cli/ddl_command.cpp
   src/cli/list/list_command.cpp
-  src/cli/list/pacer.cpp
-  src/cli/list/progress_line.cpp
   src/cli/list/scan.cpp
-  src/cli/list/scan_words.cpp
-  src/cli/look/inspect_each.cpp
-  src/cli/look/lock_text.cpp
+  src/cli/look/lock_state.cpp
   src/cli/look/look_commands.cpp
   src/cli/main.cpp
-  src/cli/manual/command_help.cpp
-  src/cli/manual/manual.cpp
-  src/cli/message.cpp
+  src/cli/manual_commands.cpp
+  src/cli/output.cpp
   src/cli/parse.cpp
   src/cli/policy/explanation.cpp
   src/cli/policy/policy_commands.cpp
@@ -34,16 +28,14 @@ set(latchkey_cli_sources
   src/cli/run/acquisition.cpp
   src/cli/run/child_process.cpp
   src/cli/run/child_supervisor.cpp
-  src/cli/run/command_options.cpp
   src/cli/run/descendants.cpp
-  src/cli/run/earlier_children.cpp
+  src/cli/run/job_control.cpp
   src/cli/run/once_command.cpp
+  src/cli/run/poll_events.cpp
   src/cli/run/run.cpp
   src/cli/run/run_command.cpp
-  src/cli/run/signal_inbox.cpp
-  src/cli/run/terminal.cpp
+  src/cli/run/run_options.cpp
   src/cli/top/full_screen.cpp
-  src/cli/top/live_sampler.cpp
   src/cli/top/lock_row.cpp
   src/cli/top/observed_locks.cpp
   src/cli/top/sampler.cpp
@@ -77,7 +69,7 @@ if(LATCHKEY_CLI_STORES)
 endif()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/cli_stores.cpp" @ONLY CONTENT
 "// Made by cmake/CommandLine.cmake: the stores that the command line tool was built with.
-#include \"cli/stores.hpp\"
+#include \"cli/commands.hpp\"
 
 @latchkey_includes@
 namespace latchkey::inline v1::cli {

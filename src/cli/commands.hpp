@@ -1,4 +1,4 @@
-// The commands of the tool.
+// The commands of the tool, and the stores that they can use.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -35,5 +35,8 @@ void add_once(CLI::App& app, const std::vector<std::string>& command, const Sign
               Action& action);
 void add_run(CLI::App& app, const std::vector<std::string>& command, const SignalInbox& signals,
              Action& action);
+
+/// Registers the schemes of all stores that were found when the tool was built.
+void register_stores();
 
 }  // namespace latchkey::inline v1::cli

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/connection.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string_view>
 #include <utility>
+
+#include <latchkey/listener.hpp>
 
 #include "backend/registry.hpp"
 #include "policy/reader.hpp"
@@ -61,7 +65,27 @@ void refuse_absent_store(const std::string& uri) {
       ":'; expected one that was built where that store's client library is installed");
 }
 
+class SilentListener final : public Listener {
+ public:
+  void on_event(const Event& /*event*/) override {}
+  [[nodiscard]] bool wants_everything() const noexcept override { return false; }
+};
+
 }  // namespace
+
+void add_connection_words(CLI::App& command, ConnectionOptions& options) {
+  command
+      .add_option("uri", options.uri,
+                  "Where the locks live, such as redis://127.0.0.1:6379 (default: the backend "
+                  "of --config, then $LATCHKEY_URI)")
+      ->type_name("URI");
+  command
+      .add_option("--config,-c", options.config, "A latchkey.yaml whose default backend is used")
+      ->type_name("FILE");
+  command
+      .add_option("--prefix", options.prefix, "Put before every key (default: that of --config)")
+      ->type_name("TEXT");
+}
 
 bool is_uri(const std::string& text) {
   return text.find("://") != std::string::npos || text.starts_with("memory:") ||
@@ -103,6 +127,11 @@ Locks connect(const Place& place, Options options) {
   } catch (const std::invalid_argument& error) {
     throw UsageError(in_words_of_the_tool(error.what()));
   }
+}
+
+Listener* silent_listener() noexcept {
+  static SilentListener one;
+  return &one;
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -7,6 +7,10 @@
 
 #include <latchkey/locks.hpp>
 
+namespace CLI {
+class App;
+}
+
 namespace latchkey::inline v1::cli {
 
 /// An invalid command line, or an invalid file that it names: exit status 64.
@@ -28,6 +32,9 @@ struct Place {
   std::string prefix;
 };
 
+/// Adds the URI, --config and --prefix to a command. `options` must outlive it.
+void add_connection_words(CLI::App& command, ConnectionOptions& options);
+
 /// Whether the text is a URI of a backend, and not a pattern, a host or a command.
 [[nodiscard]] bool is_uri(const std::string& text);
 /// Whether the text may be a host and a port, as in "localhost:6379".
@@ -39,5 +46,9 @@ struct Place {
 
 /// Throws UsageError, BackendUnavailable, BackendRefused.
 [[nodiscard]] Locks connect(const Place& place, Options options = {});
+
+/// For Options::listener of a command whose stderr belongs to something else: drops all events.
+/// Without a listener, warnings go to stderr. It outlives all Locks.
+[[nodiscard]] Listener* silent_listener() noexcept;
 
 }  // namespace latchkey::inline v1::cli

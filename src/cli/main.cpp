@@ -14,10 +14,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/connection.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/message.hpp"
-#include "cli/run/signal_inbox.hpp"
-#include "cli/stores.hpp"
+#include "cli/output.hpp"
+#include "cli/run/poll_events.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/connection.hpp"
-#include "cli/list/pacer.hpp"
+#include "cli/list/scan.hpp"
 #include "cli/top/observed_locks.hpp"
 #include "cli/top/top_controls.hpp"
 #include "cli/top/top_view.hpp"

@@ -18,16 +18,9 @@
 #include <vector>
 
 #include "cli/connection.hpp"
-#include "cli/connection_words.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/json_line.hpp"
-#include "cli/list/pacer.hpp"
-#include "cli/list/progress_line.hpp"
 #include "cli/list/scan.hpp"
-#include "cli/list/scan_words.hpp"
-#include "cli/look/inspect_each.hpp"
-#include "cli/look/lock_text.hpp"
-#include "cli/message.hpp"
+#include "cli/look/lock_state.hpp"
+#include "cli/output.hpp"
 #include "core/text/printable.hpp"
 
 namespace latchkey::inline v1::cli {
@@ -90,7 +83,7 @@ class Printer {
     std::erase_if(keys, [this](const std::string& key) { return !printed_.insert(key).second; });
     if (words_.details) return print_details(keys);
     const std::string text = words_.json ? keys_json(keys) : keys_text(keys);
-    std::fputs(text.c_str(), stdout);
+    write_out(text);
     return 0;
   }
 
@@ -105,7 +98,7 @@ class Printer {
     for (const LockInfo& info : inspect_each(locks_, keys, note_refusal)) {
       if (!info.locked) continue;  // released since the scan
       const std::string text = words_.json ? lock_json(info) : lock_text(info);
-      std::fputs(text.c_str(), stdout);
+      write_out(text);
     }
     return keys.size() * keys_per_inspect;
   }

@@ -1,12 +1,18 @@
-// One scan of a backend's keys for locks, page by page, within a limit.
+// A scan of the keyspace: its options, its budget, and the line that shows its progress.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <latchkey/locks.hpp>
+
+namespace CLI {
+class App;
+}
 
 namespace latchkey::inline v1::cli {
 
@@ -40,5 +46,56 @@ class Scan {
   std::uint64_t total_ = 0;
   bool complete_ = false;
 };
+
+/// A budget that grows with time: `rate` units per second, at most one second's worth saved up.
+/// Costs may overdraw it; the debt delays what comes next. Not thread-safe.
+class Pacer {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  /// Begins with the budget of `burst`.
+  Pacer(std::uint64_t rate, std::chrono::milliseconds burst, TimePoint now);
+
+  /// How much may be spent now; at least 0.
+  [[nodiscard]] std::uint64_t available(TimePoint now);
+  void spend(std::uint64_t units) { units_ -= static_cast<double>(units); }
+  /// When something may be spent again.
+  [[nodiscard]] TimePoint due() const;
+
+ private:
+  double rate_;
+  double units_;
+  TimePoint at_;
+};
+
+/// Shows one line at a time and removes it at the end.
+class ProgressLine {
+ public:
+  ProgressLine() noexcept;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() { clear(); }
+
+  void show(std::string_view text);
+  /// Removes the line. Call it before anything else is printed.
+  void clear() noexcept;
+
+ private:
+  bool at_terminal_;
+  bool shown_ = false;
+};
+
+/// How fast and how far the user lets a command scan.
+struct ScanWords {
+  std::uint64_t rate;   ///< keys per second
+  std::uint64_t limit;  ///< keys after which a scan stops
+  bool all = false;     ///< no limit
+
+  [[nodiscard]] std::uint64_t most() const noexcept { return all ? UINT64_MAX : limit; }
+};
+
+/// Adds --rate, --limit and --all, with the values of `words` as their defaults. `words` must
+/// outlive the command.
+void add_scan_words(CLI::App& command, ScanWords& words);
 
 }  // namespace latchkey::inline v1::cli

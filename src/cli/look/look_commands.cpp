@@ -9,19 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/connection.hpp"
-#include "cli/connection_words.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/json_line.hpp"
-#include "cli/look/inspect_each.hpp"
-#include "cli/look/lock_text.hpp"
-#include "cli/message.hpp"
+#include "cli/look/lock_state.hpp"
+#include "cli/output.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -46,8 +41,6 @@ struct LookWords {
   std::string owner{};
   int count = 3;
 };
-
-void write_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 /// Adds the options that all three have, and the action.
 std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {

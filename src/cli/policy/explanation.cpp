@@ -12,7 +12,7 @@
 #include <string_view>
 #include <variant>
 
-#include "cli/json_line.hpp"
+#include "cli/output.hpp"
 #include "core/text/printable.hpp"
 #include "install/rule_match.hpp"
 #include "policy/method_pattern.hpp"

@@ -4,13 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "cli/connection.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/json_line.hpp"
+#include "cli/output.hpp"
 #include "cli/policy/explanation.hpp"
 #include "cli/policy/sites_file.hpp"
 #include "core/text/printable.hpp"
@@ -34,8 +32,6 @@ struct PolicyOptions {
   std::string method{};
   bool json = false;
 };
-
-void write_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 detail::LoadedPolicies load(const PolicyOptions& options) {
   if (options.sites.empty()) return detail::load_policies(options.file);

@@ -13,7 +13,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/owner.hpp>
 
-#include "cli/silent_listener.hpp"
+#include "cli/connection.hpp"
 #include "locks/space/announcement.hpp"
 
 namespace latchkey::inline v1::cli {

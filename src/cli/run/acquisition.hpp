@@ -12,8 +12,8 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/locks.hpp>
 
+#include "cli/run/poll_events.hpp"
 #include "cli/run/run_options.hpp"
-#include "cli/run/wake_event.hpp"
 
 namespace latchkey::inline v1::cli {
 

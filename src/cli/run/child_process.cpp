@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
 #include "core/file_descriptor.hpp"
 
 namespace latchkey::inline v1::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/signal_inbox.hpp"
+#include "cli/run/poll_events.hpp"
 
 namespace latchkey::inline v1::cli {
 

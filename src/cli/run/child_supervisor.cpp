@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "cli/message.hpp"
+#include "cli/output.hpp"
 #include "cli/run/descendants.hpp"
 
 namespace latchkey::inline v1::cli {

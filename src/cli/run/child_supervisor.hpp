@@ -9,13 +9,11 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/hold.hpp>
 
-#include "cli/run/alarm.hpp"
 #include "cli/run/child_process.hpp"
+#include "cli/run/job_control.hpp"
+#include "cli/run/poll_events.hpp"
 #include "cli/run/run_options.hpp"
-#include "cli/run/signal_inbox.hpp"
 #include "cli/run/stop_schedule.hpp"
-#include "cli/run/terminal.hpp"
-#include "cli/run/wake_event.hpp"
 
 namespace latchkey::inline v1::cli {
 

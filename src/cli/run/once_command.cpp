@@ -12,10 +12,10 @@
 #include <latchkey/cron.hpp>
 #include <latchkey/locks.hpp>
 
-#include "cli/message.hpp"
+#include "cli/output.hpp"
 #include "cli/parse.hpp"
-#include "cli/run/command_options.hpp"
 #include "cli/run/run.hpp"
+#include "cli/run/run_options.hpp"
 #include "once/once_job.hpp"
 
 namespace latchkey::inline v1::cli {

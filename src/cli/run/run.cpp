@@ -16,13 +16,13 @@
 
 #include <latchkey/error.hpp>
 
-#include "cli/message.hpp"
+#include "cli/output.hpp"
 #include "cli/parse.hpp"
 #include "cli/run/acquisition.hpp"
 #include "cli/run/child_supervisor.hpp"
 #include "cli/run/descendants.hpp"
-#include "cli/run/earlier_children.hpp"
-#include "cli/run/wake_event.hpp"
+#include "cli/run/job_control.hpp"
+#include "cli/run/poll_events.hpp"
 
 extern char** environ;
 

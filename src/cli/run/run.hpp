@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "cli/run/poll_events.hpp"
 #include "cli/run/run_options.hpp"
-#include "cli/run/signal_inbox.hpp"
 
 namespace latchkey::inline v1::cli {
 

@@ -12,8 +12,8 @@
 #include <latchkey/permits.hpp>
 
 #include "cli/parse.hpp"
-#include "cli/run/command_options.hpp"
 #include "cli/run/run.hpp"
+#include "cli/run/run_options.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "cli/connection.hpp"
-#include "cli/json_line.hpp"
+#include "cli/output.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "cli/look/lock_text.hpp"
+#include "cli/look/lock_state.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

@@ -1,13 +1,14 @@
-// Asks the backend for what `latchkey top` shows, within a budget.
+// Samples of what `latchkey top` shows: within a budget, and on a thread of their own.
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/top/sampler.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <latchkey/error.hpp>
 
-#include "cli/look/inspect_each.hpp"
+#include "cli/look/lock_state.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -23,6 +24,8 @@ constexpr std::uint64_t cost_of_refusal = 10 * awaited_per_second;
 constexpr std::chrono::milliseconds first_burst{1'000};
 /// A sample ends after this time, so that the screen shows what it has found.
 constexpr std::chrono::milliseconds longest_scan{200};
+
+using SteadyClock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -94,6 +97,86 @@ void Sampler::query_state(Sample& sample, std::span<const std::string> keys) {
   for (const LockInfo& info : sample.infos) {
     inspect_pacer_.spend((info.holders.size() + info.queue.size()) / 10);
   }
+}
+
+LiveSampler::LiveSampler(const Locks& locks, const TopOptions& options, const WakeEvent& sampled)
+    : options_(options),
+      sampled_(sampled),
+      sampler_(locks, options),
+      thread_([this](const std::stop_token& stopped) { run(stopped); }) {}
+
+void LiveSampler::run(const std::stop_token& stopped) {
+  while (!stopped.stop_requested()) {
+    try {
+      sample();
+    } catch (const LockError& error) {  // tried again at the next interval
+      const std::lock_guard lock(mutex_);
+      error_ = error.what();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      sampled_.set();
+      return;
+    }
+    sampled_.set();
+    wait_for_next(stopped);
+  }
+}
+
+void LiveSampler::sample() {
+  Sampler::Sample sample;
+  try {
+    sampler_.query_keys(sample, SteadyClock::now());
+  } catch (const LockError&) {
+    const std::lock_guard lock(mutex_);
+    locks_.found(sample.found);  // the scan continues after these
+    throw;
+  }
+  std::vector<std::string> keys;
+  {
+    const std::lock_guard lock(mutex_);
+    locks_.found(sample.found);
+    if (sample.scan_ended) locks_.end_scan();
+    if (sample.awaited) locks_.awaited(*sample.awaited);
+    knows_waiters_ = sample.knows_waiters;
+    progress_ = sample.progress;
+    keys = locks_.to_inspect(visible_, sampler_.inspections(SteadyClock::now()));
+  }
+  sampler_.query_state(sample, keys);
+  const std::lock_guard lock(mutex_);
+  locks_.inspected(sample.infos, SteadyClock::now());
+  error_.clear();
+}
+
+void LiveSampler::wait_for_next(const std::stop_token& stopped) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stopped, options_.interval, [] { return false; });
+  changed_.wait(lock, stopped, [this] { return !paused_; });
+}
+
+LiveSampler::State LiveSampler::state(const RowOrder& order) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  State state;
+  state.rows = locks_.rows(order, SteadyClock::now());
+  state.locks = locks_.size();
+  state.awaited_keys = locks_.awaited_keys();
+  state.waiters = locks_.all_waiters();
+  state.knows_waiters = knows_waiters_;
+  state.progress = progress_;
+  state.error = error_;
+  return state;
+}
+
+void LiveSampler::show(std::vector<std::string> visible) {
+  const std::lock_guard lock(mutex_);
+  visible_ = std::move(visible);
+}
+
+void LiveSampler::pause(bool paused) {
+  const std::lock_guard lock(mutex_);
+  paused_ = paused;
+  changed_.notify_all();
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/exit_code.hpp"
-#include "cli/run/wake_event.hpp"
-#include "cli/silent_listener.hpp"
+#include "cli/connection.hpp"
+#include "cli/output.hpp"
+#include "cli/run/poll_events.hpp"
 #include "cli/top/full_screen.hpp"
-#include "cli/top/live_sampler.hpp"
+#include "cli/top/sampler.hpp"
 #include "cli/top/top_controls.hpp"
 #include "cli/top/top_view.hpp"
 

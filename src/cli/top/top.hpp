@@ -1,11 +1,28 @@
-// `latchkey top`: the locks of a backend, live.
+// `latchkey top`: its options, the live screen, and the single table.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "cli/run/signal_inbox.hpp"
-#include "cli/top/top_options.hpp"
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "cli/connection.hpp"
+#include "cli/list/scan.hpp"
+#include "cli/run/poll_events.hpp"
+#include "cli/top/lock_row.hpp"
 
 namespace latchkey::inline v1::cli {
+
+struct TopOptions {
+  ConnectionOptions connection{};
+  std::string pattern = "*";
+  ScanWords scan{1'000, 100'000};
+  RowOrder order{};
+  std::chrono::milliseconds interval = std::chrono::seconds(2);
+  std::size_t rows = 50;  ///< at most so many in a single table
+  bool once = false;
+  bool json = false;
+};
 
 /// Both return the exit status, and throw UsageError, BackendUnavailable, BackendRefused.
 [[nodiscard]] int run_top(const TopOptions& options, const SignalInbox& signals);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/connection_words.hpp"
+#include "cli/connection.hpp"
 #include "cli/parse.hpp"
 #include "cli/top/top.hpp"
 

@@ -7,14 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <span>
 #include <thread>
 #include <vector>
 
-#include "cli/exit_code.hpp"
-#include "cli/list/progress_line.hpp"
-#include "cli/message.hpp"
+#include "cli/list/scan.hpp"
+#include "cli/output.hpp"
 #include "cli/top/observed_locks.hpp"
 #include "cli/top/sampler.hpp"
 #include "cli/top/top_view.hpp"
@@ -35,10 +33,10 @@ std::size_t columns() noexcept {
 
 void print_rows(const TopOptions& options, std::span<const LockRow> rows) {
   if (!options.json) {
-    std::fputs(table_text(rows, columns()).c_str(), stdout);
+    write_out(table_text(rows, columns()));
     return;
   }
-  for (const LockRow& row : rows) std::fputs(row_json(row).c_str(), stdout);
+  for (const LockRow& row : rows) write_out(row_json(row));
 }
 
 /// Queries the locks in the order in which they would be shown, as far as that is known.

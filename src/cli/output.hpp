@@ -1,8 +1,29 @@
-// The exit statuses of the command line tool: one for each reason, from sysexits.h if it has one.
+// How the tool answers: messages on stderr, text and JSON on stdout, and exit statuses.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
 namespace latchkey::inline v1::cli {
+
+/// Writes `latchkey: <text>` and a newline to stderr in one write(2), so that lines of several
+/// processes do not mix. Control characters of the text are spelled out. A stderr that is closed is
+/// ignored.
+void print_message(std::string_view text) noexcept;
+
+/// Like print_message, but drops the line if that would wait for the reader of stderr.
+void print_message_without_waiting(std::string_view text) noexcept;
+
+/// Writes `text` to stdout.
+void write_out(std::string_view text) noexcept;
+
+/// The object and a newline. Keys are bytes: what is not UTF-8 becomes the replacement character.
+inline std::string json_line(const nlohmann::ordered_json& object) {
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
 
 /// Exit statuses of the tool itself. In all other cases `latchkey run` ends as its child: with the
 /// child's status, or 128 + the number of the signal that ended it.

@@ -5,18 +5,56 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <memory>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include <latchkey/version.hpp>
 
 #include "cli/connection.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/manual/command_help.hpp"
+#include "cli/output.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
+
+/// An option of a command, as declared to CLI11.
+struct OptionHelp {
+  std::vector<std::string> names{};  ///< "-k", "--key"
+  std::string value{};               ///< "KEY"; empty: a flag
+  std::string description{};
+};
+
+struct CommandHelp {
+  std::string name{};
+  std::string description{};
+  std::string footer{};
+  std::vector<OptionHelp> options{};
+  std::vector<OptionHelp> positionals{};  ///< `value` is the name
+};
+
+OptionHelp words_of(const CLI::Option& option) {
+  OptionHelp words;
+  for (const std::string& name : option.get_snames()) words.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) words.names.push_back("--" + name);
+  words.value = option.get_type_size() == 0 ? std::string() : option.get_type_name();
+  words.description = option.get_description();
+  return words;
+}
+
+/// The subcommands of `app`, in the order in which they were added.
+std::vector<CommandHelp> command_help(CLI::App& app) {
+  std::vector<CommandHelp> commands;
+  for (CLI::App* const command : app.get_subcommands({})) {
+    CommandHelp words{
+        command->get_name(), command->get_description(), command->get_footer(), {}, {}};
+    for (const CLI::Option* const option : command->get_options()) {
+      auto& list = option->get_positional() ? words.positionals : words.options;
+      list.push_back(words_of(*option));
+    }
+    commands.push_back(std::move(words));
+  }
+  return commands;
+}
 
 /// Escapes text for roff, which interprets a backslash, a hyphen and a leading full stop.
 std::string roff(const std::string& text) {
@@ -190,7 +228,7 @@ void add_manual(CLI::App& app, Action& action) {
       app.add_subcommand("man", "Print the manual page: latchkey man | man -l -");
   manual->callback([&app, &action] {
     action = [&app] {
-      std::fputs(manual_page(app).c_str(), stdout);
+      write_out(manual_page(app));
       return exit_code::success;
     };
   });
@@ -200,7 +238,7 @@ void add_manual(CLI::App& app, Action& action) {
   completion->add_option("shell", *shell, "bash, zsh or fish")->required()->type_name("SHELL");
   completion->callback([&app, &action, shell] {
     action = [&app, shell] {
-      std::fputs(completion_script(app, *shell).c_str(), stdout);
+      write_out(completion_script(app, *shell));
       return exit_code::success;
     };
   });

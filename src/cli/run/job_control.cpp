@@ -1,6 +1,6 @@
-// Keeps children that the process had before it became the tool apart from those of the command.
+// The duties of a shell: the terminal of the command, and children from before the tool.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run/earlier_children.hpp"
+#include "cli/run/job_control.hpp"
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -11,8 +11,7 @@
 #include <csignal>
 #include <system_error>
 
-#include "cli/exit_code.hpp"
-#include "cli/run/terminal.hpp"
+#include "cli/output.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {
@@ -97,6 +96,25 @@ std::optional<int> leave_earlier_children(const SignalInbox& signals) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != original) ::_exit(exit_code::internal);
   return std::nullopt;
+}
+
+Terminal::Terminal() noexcept {
+  termios modes{};
+  if (::tcgetattr(STDIN_FILENO, &modes) == 0) modes_ = modes;
+}
+
+bool Terminal::in_foreground() const noexcept {
+  return modes_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
+
+void Terminal::give_to(pid_t group) const noexcept {
+  if (modes_) ::tcsetpgrp(STDIN_FILENO, group);
+}
+
+void Terminal::take_back(bool restore_modes) const noexcept {
+  if (!modes_) return;
+  ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  if (restore_modes) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &*modes_);
 }
 
 }  // namespace latchkey::inline v1::cli

@@ -1,4 +1,4 @@
-// The controlling terminal and its foreground process group.
+// The duties of a shell: the terminal of the command, and children from before the tool.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <termios.h>
 
 #include <optional>
+
+#include "cli/run/poll_events.hpp"
 
 namespace latchkey::inline v1::cli {
 
@@ -25,5 +27,13 @@ class Terminal {
  private:
   std::optional<termios> modes_;
 };
+
+/// A script may start an agent and then `exec` the tool, which makes the agent a child of the tool.
+/// In such a process this function forks: the new process, which has no children, returns nothing
+/// and does the tool's work. The original process forwards signals to it, stops and continues with
+/// it, and returns its exit status. Without children the function returns nothing at once.
+///
+/// Call it before the first thread is started. Throws std::system_error.
+[[nodiscard]] std::optional<int> leave_earlier_children(const SignalInbox& signals);
 
 }  // namespace latchkey::inline v1::cli

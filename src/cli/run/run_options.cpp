@@ -1,10 +1,10 @@
-// The options that `latchkey run` and `latchkey once` share.
+// The words that `latchkey run` and `latchkey once` share.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run/command_options.hpp"
+#include "cli/run/run_options.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include "cli/connection_words.hpp"
+#include "cli/connection.hpp"
 #include "cli/parse.hpp"
 
 namespace latchkey::inline v1::cli {

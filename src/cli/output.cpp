@@ -1,10 +1,11 @@
-// Messages for the user: one line each, on stderr.
+// How the tool answers: messages on stderr, text and JSON on stdout, and exit statuses.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/message.hpp"
+#include "cli/output.hpp"
 
 #include <poll.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <new>
 #include <string>
 
@@ -34,5 +35,7 @@ void print_message_without_waiting(std::string_view text) noexcept {
   pollfd room{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) print_message(text);
 }
+
+void write_out(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace latchkey::inline v1::cli

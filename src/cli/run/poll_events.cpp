@@ -1,6 +1,6 @@
-// Signals as data: blocked from the start of the process and read by the main loop.
+// Events for poll(2): signals, an alarm, and a wake-up by another thread.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run/signal_inbox.hpp"
+#include "cli/run/poll_events.hpp"
 
 #include <sys/signalfd.h>
 #include <unistd.h>

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "cli/connection.hpp"
-#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
 #include "stores/mysql/ddl.hpp"
 #include "stores/postgresql/ddl.hpp"
 
@@ -41,7 +40,7 @@ int print_ddl(const std::string& store) {
     }
     throw UsageError("ddl '" + store + "': a store without tables; expected one of " + known);
   }
-  std::fwrite(found->text.data(), 1, found->text.size(), stdout);
+  write_out(found->text);
   return exit_code::success;
 }
 

@@ -1,12 +1,14 @@
-// The state of a lock as text, for people and for programs.
+// The state of locks: queried from the backend, and spelled for a user or a program.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/look/lock_text.hpp"
+#include "cli/look/lock_state.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/json_line.hpp"
+#include <latchkey/error.hpp>
+
+#include "cli/output.hpp"
 #include "core/text/printable.hpp"
 
 namespace latchkey::inline v1::cli {
@@ -30,6 +32,8 @@ std::string_view type_text(const LockInfo& info) {
   return to_string(info.fencing_token ? LockType::FENCED : LockType::REENTRANT);
 }
 
+namespace {
+
 std::string state_text(const LockInfo& info) {
   if (info.permits) {
     return fmt::format("a semaphore, {} of {} permits are taken",
@@ -37,8 +41,6 @@ std::string state_text(const LockInfo& info) {
   }
   return info.locked ? fmt::format("locked, {}", type_text(info)) : std::string("not locked");
 }
-
-namespace {
 
 /// A holder checks at each third of its lease, and gives up at the latest at its end.
 std::string limit_text(const HolderInfo& holder) {
@@ -104,6 +106,39 @@ std::string lock_json(const LockInfo& info) {
     json["permits"] = {{"available", info.permits->available}, {"total", info.permits->total}};
   }
   return json_line(json);
+}
+
+// A backend refuses to describe a semaphore as a lock, and says so in words of its own.
+LockInfo inspect(const Locks& locks, const std::string& key) {
+  try {
+    return locks.inspect(key);
+  } catch (const BackendRefused&) {
+    if (!locks.capabilities().permits) throw;
+    constexpr int any_number = 1;  // the size of a semaphore that would be made
+    try {
+      LockInfo info = locks.semaphore(key, any_number).inspect();
+      if (info.permits) return info;
+    } catch (const BackendRefused&) {  // neither: the first refusal says why
+    }
+    throw;
+  }
+}
+
+std::vector<LockInfo> inspect_each(const Locks& locks, std::span<const std::string> keys,
+                                   const std::function<void(std::string_view why)>& refused) {
+  try {
+    return locks.inspect_all(keys);
+  } catch (const BackendRefused&) {  // at least one of them
+  }
+  std::vector<LockInfo> infos;
+  for (const std::string& key : keys) {
+    try {
+      infos.push_back(inspect(locks, key));
+    } catch (const BackendRefused& error) {
+      refused(error.what());
+    }
+  }
+  return infos;
 }
 
 }  // namespace latchkey::inline v1::cli
