@@ -44,7 +44,6 @@ set(latchkey_sources
   src/key/scratch.cpp
   src/key/time_text.cpp
   src/leader/leader.cpp
-  src/leader/leader_callback.cpp
   src/leader/leader_loop.cpp
   src/leader/leader_term.cpp
   src/locked/annotated_class.cpp
@@ -118,13 +117,11 @@ set(latchkey_sources
   src/memory/completions.cpp
   src/memory/count_table.cpp
   src/memory/inbox.cpp
+  src/memory/lock_record.cpp
   src/memory/lock_table.cpp
-  src/memory/lock_table_permits.cpp
   src/memory/lock_table_queues.cpp
-  src/memory/lock_table_upkeep.cpp
   src/memory/memory_backend.cpp
   src/memory/memory_space.cpp
-  src/once/cron_fields.cpp
   src/once/cron_times.cpp
   src/once/once_attempt.cpp
   src/once/once_loop.cpp
@@ -135,10 +132,8 @@ set(latchkey_sources
   src/policy/secrets.cpp
   src/quorum/ballot.cpp
   src/quorum/gates.cpp
-  src/quorum/make_quorum.cpp
   src/quorum/operation.cpp
   src/quorum/quorum_backend.cpp
-  src/quorum/quorum_copies.cpp
   src/quorum/quorum_holds.cpp
   src/quorum/quorum_servers.cpp
   src/redis/cluster/cluster_map.cpp

@@ -78,7 +78,7 @@ class LeaderLoop {
   void pause() noexcept;
   void wait_until(Clock::time_point time) LATCHKEY_REQUIRES(mutex_);
 
-  // The thread of the callback: leader_callback.cpp.
+  // The thread of the callback.
   void run_callbacks() noexcept;
   void call(const std::stop_token& stop, std::uint64_t term) noexcept;
   void note_callback_failed(const char* what) noexcept;

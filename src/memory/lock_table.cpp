@@ -1,11 +1,12 @@
 // The store of the memory backend as a pure state machine.
+// tidy: long-file because every request reads and changes the records of one table.
 // SPDX-License-Identifier: BSL-1.0
 #include "memory/lock_table.hpp"
 
 #include <chrono>
 
 #include "backend/refusals.hpp"
-#include "memory/lock_table_several.hpp"
+#include "core/text/glob.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -291,6 +292,80 @@ std::uint64_t LockTable::next_token(std::uint32_t tokens, Clock::time_point now)
   const auto time = std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch()).count();
   const std::uint64_t next = last_token_ + std::max<std::uint32_t>(1, tokens);
   return time > 0 ? std::max(next, static_cast<std::uint64_t>(time)) : next;
+}
+
+LockTable::Before LockTable::snapshot(const LockRecord& record) noexcept {
+  const std::int64_t available = record.total == 0 ? 0 : record.available();
+  return {record.mode, record.queue.empty() ? HoldId{} : record.queue.front().id, available};
+}
+
+std::uint32_t LockTable::settle(LockRecord& record, const Before& before,
+                                Clock::time_point now) noexcept {
+  std::uint32_t notified = 0;
+  const bool free = record.mode == Mode::free;
+  const bool came_free = free && before.mode != Mode::free;
+  const bool permits_came =
+      record.total != 0 && record.available() > std::max<std::int64_t>(before.available, 0);
+  const bool opened =
+      came_free || permits_came || (record.mode == Mode::read && before.mode == Mode::write);
+  const HoldId first = record.queue.empty() ? HoldId{} : record.queue.front().id;
+  const bool moved = first.number != 0 && first != before.first;
+  // A waiter that has become the first must try again at once if the lease that it waits for is
+  // short.
+  const bool soon = moved && before.first.number != 0 && !free &&
+                    record.holders.front().ends - now < LockRecord::called_wait;
+  const bool next = (free && first.number != 0 && (came_free || moved)) || soon;
+  if (opened || next) {
+    Notification notification;
+    notification.kind = Notification::Kind::released;
+    notification.key = record.key;
+    for (const LockRecord::Subscription& subscription : record.subscriptions) {
+      if (subscription.grants) continue;
+      const bool of_the_key = subscription.id.number == 0;
+      if (of_the_key ? !opened : !(next && subscription.id == first)) continue;
+      notification.id = subscription.id;
+      if (of_the_key) ++notified;
+      subscription.subscriber->notify(notification);
+    }
+  }
+  if (record.idle()) records_.erase(record);
+  return notified;
+}
+
+void LockTable::drop_some_ended(Clock::time_point now) noexcept {
+  records_.visit_some([&](LockRecord& record) {
+    if (record.first_end > now && !record.idle()) return;
+    const Before before = snapshot(record);
+    record.purge(now);
+    settle(record, before, now);
+  });
+}
+
+void LockTable::list(const Request& request, Clock::time_point now) {
+  const bool awaited = request.part != nullptr && request.part->awaited;
+  const auto first = static_cast<std::ptrdiff_t>(request.names->size());
+  records_.for_each([&](LockRecord& record) {
+    const Before before = snapshot(record);
+    record.purge(now);
+    const std::size_t waiters = std::max(record.subscriptions.size(), record.queue.size());
+    if ((awaited ? waiters > 0 : !record.holders.empty()) &&
+        glob_matches(request.key, record.key)) {
+      request.names->emplace_back(record.key.view());
+      if (awaited) request.part->waiters.push_back(waiters);
+    }
+    settle(record, before, now);
+  });
+  if (request.part != nullptr) return;
+  // The table's order is that of hashes, which is arbitrary.
+  std::sort(request.names->begin() + first, request.names->end());
+}
+
+void LockTable::forget(const Subscriber& subscriber) noexcept {
+  records_.for_each([&](LockRecord& record) {
+    std::erase_if(record.subscriptions,
+                  [&](const auto& subscription) { return subscription.subscriber == &subscriber; });
+    if (record.idle()) records_.erase(record);
+  });
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -18,7 +18,6 @@
 #include "core/collections/index_set.hpp"
 #include "core/never_destroyed.hpp"
 #include "core/thread_annotations.hpp"
-#include "memory/lock_table_several.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

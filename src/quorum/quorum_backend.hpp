@@ -25,7 +25,6 @@
 #include "core/thread_annotations.hpp"
 #include "quorum/gates.hpp"
 #include "quorum/operation.hpp"
-#include "quorum/release_backlog.hpp"
 
 namespace latchkey::inline v1::detail::quorum {
 

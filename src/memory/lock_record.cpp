@@ -1,12 +1,13 @@
-// Semaphores in the lock table: the rules of parts/permits.lua in lua/.
+// The state of one key in the lock table. The rules of a semaphore are those of parts/permits.lua
+// in lua/.
 // SPDX-License-Identifier: BSL-1.0
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
+#include "memory/lock_record.hpp"
+
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "backend/refusals.hpp"
-#include "memory/lock_table.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -60,6 +61,78 @@ void acquire_permits(LockRecord& record, const Request& request, Clock::time_poi
 }
 
 }  // namespace
+
+void LockRecord::drop_ended(Clock::time_point now) noexcept {
+  const auto ended = [now](const auto& entry) { return entry.ends <= now; };
+  std::erase_if(holders, ended);
+  std::erase_if(queue, ended);
+  if (holders.empty()) mode = Mode::free;
+  if (kept_for_writer <= now) kept_for_writer = Clock::time_point::min();
+  if (processes_end <= now) processes.clear();
+  if (processes.empty()) processes_end = Clock::never();
+  first_end = is_kept_for_writer() ? kept_for_writer : Clock::never();
+  first_end = std::min(first_end, processes_end);
+  for (const Holder& holder : holders) first_end = std::min(first_end, holder.ends);
+  for (const Place& place : queue) first_end = std::min(first_end, place.ends);
+}
+
+Clock::time_point LockRecord::last_end() const noexcept {
+  Clock::time_point last = Clock::time_point::min();
+  for (const Holder& holder : holders) last = std::max(last, holder.ends);
+  return last;
+}
+
+void LockRecord::describe(Clock::time_point now, LockInfo& info) const {
+  info.locked = !holders.empty();
+  if (mode == Mode::read) info.type = LockType::READ;
+  if (mode == Mode::write) info.type = LockType::WRITE;
+  if (total != 0) {
+    info.type = LockType::PERMIT;
+    info.permits = PermitInfo{available(), total};
+  }
+  for (const Holder& holder : holders) {
+    HolderInfo& its = info.holders.emplace_back();
+    its.id = holder.id.text();
+    if (holder.ends != Clock::never()) {
+      its.left = std::chrono::ceil<std::chrono::milliseconds>(holder.ends - now);
+    }
+    if (holder.token != 0) info.fencing_token = holder.token;
+  }
+  for (const Place& place : queue) info.queue.push_back(place.id.text());
+  info.subscribers = subscriptions.size();
+}
+
+void LockRecord::call_first(Clock::time_point now) noexcept {
+  if (mode != Mode::free || queue.empty()) return;
+  Clock::time_point& ends = queue.front().ends;
+  ends = std::min(ends, later(now, called_wait));
+  first_end = std::min(first_end, ends);
+}
+
+void LockRecord::enqueue(const Place& place) {
+  queue.push_back(place);
+  first_end = std::min(first_end, place.ends);
+}
+
+void LockRecord::reset() noexcept {
+  mode = Mode::free;
+  total = 0;
+  first_end = Clock::never();
+  kept_for_writer = Clock::time_point::min();
+  processes_end = Clock::never();
+  const auto empty = [](auto& list) {
+    // A spare record keeps the usual capacity, not that of a rare crowd.
+    if (list.capacity() > 64) {
+      std::remove_reference_t<decltype(list)>().swap(list);
+    } else {
+      list.clear();
+    }
+  };
+  empty(holders);
+  empty(queue);
+  empty(processes);
+  empty(subscriptions);
+}
 
 std::int64_t LockRecord::available() const noexcept {
   std::int64_t free = total;
