@@ -138,38 +138,31 @@ set(latchkey_sources
   src/quorum/quorum_servers.cpp
   src/redis/cluster/cluster_map.cpp
   src/redis/cluster/cluster_router.cpp
-  src/redis/cluster/slots.cpp
   src/redis/connect/addresses.cpp
+  src/redis/connect/connector.cpp
   src/redis/connect/sentinel_resolver.cpp
   src/redis/connect/sentinel_session.cpp
-  src/redis/connect/tcp_connector.cpp
   src/redis/connect/transport.cpp
   src/redis/failure.cpp
   src/redis/multiplexer/connection_multiplexer.cpp
-  src/redis/multiplexer/connection_multiplexer_status.cpp
-  src/redis/multiplexer/connection_multiplexer_wait.cpp
   src/redis/multiplexer/event_loop.cpp
   src/redis/multiplexer/futex_wait_set.cpp
   src/redis/multiplexer/leader_followers.cpp
-  src/redis/multiplexer/make_router.cpp
   src/redis/multiplexer/reactor.cpp
-  src/redis/multiplexer/waiter.cpp
   src/redis/multiplexer/write_batcher.cpp
-  src/redis/protocol/administration_reply.cpp
   src/redis/protocol/check_answers.cpp
   src/redis/protocol/check_batch.cpp
   src/redis/protocol/names.cpp
-  src/redis/protocol/note_call.cpp
   src/redis/protocol/owner_format.cpp
   src/redis/protocol/redisson_layout.cpp
-  src/redis/protocol/reply_arena.cpp
+  src/redis/protocol/reply.cpp
   src/redis/protocol/reply_reader.cpp
   src/redis/protocol/script_call.cpp
   src/redis/protocol/script_reply.cpp
   src/redis/protocol/set_layout.cpp
+  src/redis/protocol/slots.cpp
   src/redis/redis_backend.cpp
   src/redis/router.cpp
-  src/redis/server_connection.cpp
   src/redis/session/channel_subscriptions.cpp
   src/redis/session/check_batcher.cpp
   src/redis/session/command_pipeline.cpp
@@ -180,7 +173,6 @@ set(latchkey_sources
   src/redis/session/session_connection.cpp
   src/redis/session/session_replies.cpp
   src/redis/uri/redis_uri.cpp
-  src/redis/uri/redis_uri_parse.cpp
   src/stores/driver/descriptor_set.cpp
   src/stores/driver/driven_backend.cpp
   src/stores/driver/driven_loop.cpp

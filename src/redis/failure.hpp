@@ -5,8 +5,11 @@
 #include <latchkey_hiredis/hiredis.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "backend/connection/failure.hpp"
 
@@ -60,5 +63,24 @@ using Failure = ConnectionFailure;
 [[nodiscard]] Failure kill_refused(const redisReply& reply);
 /// The command that every release needs, HDEL or DEL, is forbidden; `permission` is its name.
 [[nodiscard]] Failure release_refused(std::string_view permission, const redisReply& reply);
+
+/// The result of one attempt to read, write or connect.
+struct Io {
+  enum class Kind : std::uint8_t {
+    moved,    ///< `count` bytes
+    blocked,  ///< nothing now: poll for the events that the transport wants
+    ended,    ///< the peer has closed the connection
+    broken,   ///< see `failure`
+  };
+
+  static Io moved(std::size_t count) noexcept { return {Kind::moved, count, {}}; }
+  static Io blocked() noexcept { return {Kind::blocked, 0, {}}; }
+  static Io ended() noexcept { return {Kind::ended, 0, {}}; }
+  static Io broken(Failure why) noexcept { return {Kind::broken, 0, std::move(why)}; }
+
+  Kind kind;
+  std::size_t count;
+  Failure failure;
+};
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -8,9 +8,9 @@
 
 #include <latchkey/error.hpp>
 
-#include "redis/cluster/slots.hpp"
 #include "redis/multiplexer/connection_multiplexer.hpp"
 #include "redis/multiplexer/event_loop.hpp"
+#include "redis/protocol/slots.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

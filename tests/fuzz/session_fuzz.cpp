@@ -8,8 +8,8 @@
 // Covers: src/redis/session/session_connection.cpp src/redis/session/command_pipeline.cpp
 // Covers: src/redis/session/replica_acknowledgement.cpp src/redis/session/delivery_queue.cpp
 // Covers: src/redis/session/channel_subscriptions.cpp src/redis/session/reconnect_policy.cpp
-// Covers: src/redis/cluster/slots.cpp src/redis/protocol/reply_reader.cpp
-// Covers: src/redis/protocol/script_reply.cpp src/redis/protocol/administration_reply.cpp
+// Covers: src/redis/protocol/slots.cpp src/redis/protocol/reply_reader.cpp
+// Covers: src/redis/protocol/script_reply.cpp src/redis/protocol/reply.cpp
 // Covers: src/redis/session/check_batcher.cpp src/redis/protocol/check_batch.cpp
 #include <algorithm>
 #include <array>
@@ -29,7 +29,6 @@
 #include "fuzz/session_servers.hpp"
 #include "redis/session/command_parser.hpp"
 #include "redis/session/session.hpp"
-#include "redis/session/session_moves.hpp"
 
 namespace {
 

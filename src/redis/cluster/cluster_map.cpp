@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "redis/cluster/cluster_router.hpp"
-#include "redis/session/session_moves.hpp"
+#include "redis/session/session.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "redis/connect/connector.hpp"
 #include "redis/connect/sentinel_session.hpp"
-#include "redis/connect/tcp_connector.hpp"
 #include "redis/connect/transport.hpp"
 #include "redis/uri/redis_uri.hpp"
 

@@ -11,10 +11,10 @@
 
 #include <latchkey/clock.hpp>
 
-#include "redis/connect/tcp_connector.hpp"
+#include "redis/connect/connector.hpp"
+#include "redis/connect/poll_set.hpp"
 #include "redis/connect/transport.hpp"
 #include "redis/failure.hpp"
-#include "redis/multiplexer/poll_set.hpp"
 #include "redis/protocol/command_buffer.hpp"
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/uri/redis_uri.hpp"

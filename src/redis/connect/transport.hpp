@@ -13,8 +13,8 @@
 #include "core/file_descriptor.hpp"
 #include "core/thread_annotations.hpp"
 #include "redis/connect/addresses.hpp"
-#include "redis/connect/io.hpp"
 #include "redis/connect/tls.hpp"
+#include "redis/failure.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

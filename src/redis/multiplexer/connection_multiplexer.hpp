@@ -2,28 +2,58 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sys/eventfd.h>
+
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/options.hpp>
 
 #include "core/at_fork.hpp"
+#include "core/file_descriptor.hpp"
 #include "core/thread_annotations.hpp"
 #include "redis/connect/tls.hpp"
 #include "redis/multiplexer/adaptive_spin.hpp"
 #include "redis/multiplexer/multiplexer_state.hpp"
 #include "redis/multiplexer/reactor.hpp"
-#include "redis/multiplexer/wake_fd_pool.hpp"
 #include "redis/multiplexer/write_batcher.hpp"
 #include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::inline v1::detail::redis {
+
+/// Lends wake-up descriptors and keeps those that come back. Not thread-safe.
+class WakeFdPool {
+ public:
+  /// Throws std::bad_alloc.
+  WakeFdPool() { spare_.reserve(max_spare); }
+
+  /// Invalid if the system has no descriptor left.
+  [[nodiscard]] FileDescriptor take() noexcept {
+    if (spare_.empty()) return FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    FileDescriptor wake_fd = std::move(spare_.back());
+    spare_.pop_back();
+    return wake_fd;
+  }
+
+  void give_back(FileDescriptor wake_fd) noexcept {
+    if (wake_fd.valid() && spare_.size() < spare_.capacity()) spare_.push_back(std::move(wake_fd));
+  }
+
+  void clear() noexcept { spare_.clear(); }
+
+ private:
+  static constexpr std::size_t max_spare = 16;
+
+  std::vector<FileDescriptor> spare_;
+};
 
 /// Sends the requests of all threads over one connection per server and delivers the replies. It
 /// has no thread of its own: the threads that wait in `drive` do the I/O. Thread-safe.
@@ -84,7 +114,7 @@ class ConnectionMultiplexer final : private ForkParticipant {
   bool deliver() LATCHKEY_REQUIRES(state_.mutex);
   [[nodiscard]] bool expects_more() const noexcept LATCHKEY_REQUIRES(state_.mutex);
 
-  // connection_multiplexer_wait.cpp: how a thread waits. True: its parker was unparked.
+  /// True: the parker of the thread was unparked.
   bool wait(Participation& self, Clock::time_point until) LATCHKEY_REQUIRES(state_.mutex);
   [[nodiscard]] bool should_spin(const Participation& self, Clock::time_point now) const noexcept
       LATCHKEY_REQUIRES(state_.mutex);

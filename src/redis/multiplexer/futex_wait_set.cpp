@@ -1,14 +1,15 @@
-// One futex on which all threads of a ConnectionMultiplexer sleep.
+// How threads without leadership sleep and are woken: all on one futex.
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/multiplexer/futex_wait_set.hpp"
-#include "core/sleep_slice.hpp"
+
+#include <sys/eventfd.h>
 
 #include <chrono>
 #include <ctime>
 #include <utility>
 
 #include "core/futex.hpp"
-#include "redis/multiplexer/waiter.hpp"
+#include "core/sleep_slice.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {
@@ -55,6 +56,15 @@ void FutexWaitSet::WakeBatch::wake_all() noexcept {
   if (slots == 0) return;
   wait_set_.word_.fetch_add(1, std::memory_order_acq_rel);
   futex_wake_bits(wait_set_.word_, slots);
+}
+
+Parker::Wake Waiter::add(Reasons reason) noexcept {
+  const Reasons before = reasons_.fetch_or(reason, std::memory_order_acq_rel);
+  if (before != 0 || awake_.load(std::memory_order_relaxed)) return {};
+  const int wake_fd = wake_fd_.load(std::memory_order_relaxed);
+  if (wake_fd < 0) return wait_set_.wake(slot_);
+  ::eventfd_write(wake_fd, 1);
+  return {};
 }
 
 }  // namespace latchkey::inline v1::detail::redis

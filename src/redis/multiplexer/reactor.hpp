@@ -9,10 +9,10 @@
 #include <latchkey/clock.hpp>
 
 #include "core/thread_annotations.hpp"
+#include "redis/connect/poll_set.hpp"
 #include "redis/failure.hpp"
 #include "redis/multiplexer/multiplexer_state.hpp"
-#include "redis/multiplexer/poll_set.hpp"
-#include "redis/server_connection.hpp"
+#include "redis/router.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "redis/protocol/names.hpp"
-#include "redis/protocol/permit_id.hpp"
+#include "redis/protocol/owner_format.hpp"
 #include "redis/protocol/reply.hpp"
 
 namespace latchkey::inline v1::detail::redis {

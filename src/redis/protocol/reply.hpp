@@ -1,4 +1,4 @@
-// Access to the parts of a reply.
+// Replies as values: texts, owners, times, and the results of administration.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <latchkey/backend.hpp>
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -40,5 +42,15 @@ namespace latchkey::inline v1::detail::redis {
   if (left < 0) return std::nullopt;
   return std::chrono::milliseconds(std::clamp(left, 1LL, most));
 }
+
+/// Fills `info`. False: no script returns such a reply.
+[[nodiscard]] bool read_info(const redisReply& reply, LockInfo& info);
+
+/// Fills `info` of a semaphore. False: no script returns such a reply.
+[[nodiscard]] bool read_permits(const redisReply& reply, LockInfo& info);
+
+/// Appends to `names`, and fills the `part` if there is one. The last page of a whole listing sorts
+/// the names and removes duplicates. False: no script returns such a reply.
+[[nodiscard]] bool read_names(const redisReply& reply, const Request& request);
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -1,4 +1,4 @@
-// Parses the bytes that a Redis server sends.
+// Parses the bytes of a server into replies.
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/reply_reader.hpp"
 
@@ -138,6 +138,22 @@ const redisReply* ReplyReader::next() noexcept {
 
 std::string_view ReplyReader::error() const noexcept {
   return reader_->err != 0 ? std::string_view(reader_->errstr) : std::string_view();
+}
+
+void* ReplyArena::allocate(std::size_t size) noexcept {
+  if (size > most_bytes_ - allocated_) return nullptr;
+  try {
+    void* const memory = memory_.allocate(size, alignof(std::max_align_t));
+    allocated_ += size;
+    return memory;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void ReplyArena::clear() noexcept {
+  memory_.release();
+  allocated_ = 0;
 }
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -1,17 +1,39 @@
-// Parses the bytes that a Redis server sends.
+// Parses the bytes of a server into replies.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <latchkey_hiredis/hiredis.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 
-#include "redis/protocol/reply_arena.hpp"
-
 namespace latchkey::inline v1::detail::redis {
+
+/// Allocates memory that is freed all at once. Small replies fit into a buffer of its own; the
+/// memory of large ones returns to the system.
+class ReplyArena {
+ public:
+  explicit ReplyArena(std::size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
+  ReplyArena(const ReplyArena&) = delete;
+  ReplyArena& operator=(const ReplyArena&) = delete;
+  ~ReplyArena() = default;
+
+  /// Aligned for any object. Null: there is no memory, or the limit is reached.
+  [[nodiscard]] void* allocate(std::size_t size) noexcept;
+
+  /// Frees all memory.
+  void clear() noexcept;
+
+ private:
+  alignas(std::max_align_t) std::array<std::byte, std::size_t{8} << 10> first_;
+  std::pmr::monotonic_buffer_resource memory_{first_.data(), first_.size()};
+  std::size_t allocated_ = 0;
+  std::size_t most_bytes_;
+};
 
 /// The parser of hiredis with an arena for its objects: a warm reader allocates nothing for a small
 /// reply. Replies and pushes keep the order of their bytes, however the bytes are split. One thread

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "backend/refusals.hpp"
-#include "redis/protocol/administration_reply.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
 

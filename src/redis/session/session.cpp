@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
-#include "redis/cluster/slots.hpp"
 #include "redis/protocol/names.hpp"
+#include "redis/protocol/slots.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

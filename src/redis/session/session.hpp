@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -20,7 +21,6 @@
 #include "redis/session/channel_subscriptions.hpp"
 #include "redis/session/check_batcher.hpp"
 #include "redis/session/command_pipeline.hpp"
-#include "redis/session/delivery.hpp"
 #include "redis/session/delivery_queue.hpp"
 #include "redis/session/handshake.hpp"
 #include "redis/session/replica_acknowledgement.hpp"
@@ -246,5 +246,28 @@ class Session {
   TimePoint settle_until_{};      ///< connecting and handshake
   TimePoint last_received_at_{};  ///< up
 };
+
+template <class Moves>
+std::vector<QueuedRequest> Session::take_unsent(Moves&& moves) {
+  if (stage_ == Stage::up) return {};
+  return pipeline_.take_unsent(moves);
+}
+
+template <class OwnerOf>
+void Session::move_channels(OwnerOf&& owner_of, TimePoint now) {
+  std::vector<ChannelSubscriptions::Channel> channels =
+      subscriptions_.extract([&](std::string_view name) {
+        const Session* const owner = owner_of(name);
+        return owner != nullptr && owner != this;
+      });
+  for (const auto& [name, listeners] : channels) {
+    // The handshake may have subscribed to it. Sharded channels are subscribed to after it.
+    if (stage_ == Stage::handshake && !handshake_.sharded()) subscriptions_.retry(name, now);
+    send_channel_change(Verb::unsubscribe, name, now);
+  }
+  for (ChannelSubscriptions::Channel& channel : channels) {
+    owner_of(channel.first)->adopt_channel(std::move(channel), now);
+  }
+}
 
 }  // namespace latchkey::inline v1::detail::redis

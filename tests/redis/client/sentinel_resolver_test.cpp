@@ -7,9 +7,9 @@
 
 #include <latchkey/clock.hpp>
 
+#include "redis/connect/poll_set.hpp"
 #include "redis/connect/sentinel_resolver.hpp"
 #include "redis/connect/sentinel_session.hpp"
-#include "redis/multiplexer/poll_set.hpp"
 #include "scripted_peer.hpp"
 #include "support/polling.hpp"
 #include "support/recorder.hpp"

@@ -10,8 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "redis/multiplexer/waiter.hpp"
-
 namespace latchkey::detail::redis {
 namespace {
 

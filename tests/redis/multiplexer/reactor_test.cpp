@@ -15,9 +15,9 @@
 
 #include "core/mutex.hpp"
 #include "redis/client/scripted_peer.hpp"
-#include "redis/connect/tcp_connector.hpp"
-#include "redis/multiplexer/make_router.hpp"
+#include "redis/connect/connector.hpp"
 #include "redis/multiplexer/reactor.hpp"
+#include "redis/router.hpp"
 #include "redis/session/session_fixture.hpp"
 #include "support/recorder.hpp"
 

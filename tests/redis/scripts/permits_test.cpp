@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/protocol/permit_id.hpp"
+#include "redis/protocol/owner_format.hpp"
 #include "redis/scripts/permits_fixture.hpp"
 
 namespace latchkey::tests {

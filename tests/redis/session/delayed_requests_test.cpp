@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "redis/cluster/delayed_requests.hpp"
+#include "redis/cluster/cluster_router.hpp"
 
 namespace latchkey::detail::redis {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/session/session_moves.hpp"
+#include "redis/session/session.hpp"
 #include "session_fixture.hpp"
 
 namespace latchkey::detail::redis {

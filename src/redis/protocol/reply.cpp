@@ -1,6 +1,5 @@
 // Decodes the replies of inspect and list.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/protocol/administration_reply.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "redis/protocol/permit_id.hpp"
+#include "redis/protocol/owner_format.hpp"
 #include "redis/protocol/reply.hpp"
 #include "redis/protocol/script_call.hpp"
 

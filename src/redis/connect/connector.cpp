@@ -1,6 +1,6 @@
 // Connects a transport to one server.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/connect/tcp_connector.hpp"
+#include "redis/connect/connector.hpp"
 
 #include <poll.h>
 
