@@ -6,12 +6,11 @@ set(latchkey_etcd_sources
   src/stores/etcd/recipe/lock_queue.cpp
   src/stores/etcd/recipe/lock_queue_acquire.cpp
   src/stores/etcd/recipe/lock_queue_holds.cpp
-  src/stores/etcd/recipe/lock_queue_watches.cpp
   src/stores/etcd/recipe/place.cpp
   src/stores/etcd/register.cpp
   src/stores/etcd/sessions.cpp
   src/stores/etcd/transport/byte_stream.cpp
-  src/stores/etcd/transport/grpc_message.cpp
+  src/stores/etcd/transport/grpc_call.cpp
   src/stores/etcd/transport/grpc_transport.cpp
   src/stores/etcd/transport/http2_session.cpp
   src/stores/etcd/transport/tls_filter.cpp

@@ -7,7 +7,6 @@ set(latchkey_mongodb_sources
   src/stores/mongodb/lock_document.cpp
   src/stores/mongodb/lock_operations.cpp
   src/stores/mongodb/mongodb_backend.cpp
-  src/stores/mongodb/reader_operations.cpp
   src/stores/mongodb/register.cpp
   src/stores/mongodb/shedlock_backend.cpp
   src/stores/mongodb/uri.cpp)

@@ -6,7 +6,6 @@ set(latchkey_mysql_sources
   src/stores/mysql/connection.cpp
   src/stores/mysql/handshake.cpp
   src/stores/mysql/layout.cpp
-  src/stores/mysql/native_administration.cpp
   src/stores/mysql/native_layout.cpp
   src/stores/mysql/native_permits.cpp
   src/stores/mysql/register.cpp

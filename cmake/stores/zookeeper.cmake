@@ -3,12 +3,10 @@ set(latchkey_zookeeper_sources
   src/stores/zookeeper/administration.cpp
   src/stores/zookeeper/client.cpp
   src/stores/zookeeper/connection.cpp
-  src/stores/zookeeper/key_path.cpp
   src/stores/zookeeper/node_name.cpp
   src/stores/zookeeper/nodes.cpp
   src/stores/zookeeper/recipe/queue_recipe.cpp
   src/stores/zookeeper/recipe/queue_requests.cpp
-  src/stores/zookeeper/recipe/queue_start_over.cpp
   src/stores/zookeeper/recipe/ticket.cpp
   src/stores/zookeeper/register.cpp
   src/stores/zookeeper/reply_check.cpp

@@ -4,10 +4,10 @@
 //
 // Each byte of the input is a move, or decides how the server answers.
 //
-// Covers: src/stores/etcd/wire/messages.cpp src/stores/etcd/transport/grpc_message.cpp
+// Covers: src/stores/etcd/wire/messages.cpp src/stores/etcd/transport/grpc_call.cpp
 // Covers: src/stores/etcd/transport/http2_session.cpp src/stores/etcd/transport/grpc_transport.cpp
 // Covers: src/stores/etcd/recipe/lock_queue.cpp src/stores/etcd/recipe/lock_queue_acquire.cpp
-// Covers: src/stores/etcd/recipe/lock_queue_watches.cpp src/stores/etcd/watches.cpp
+// Covers: src/stores/etcd/watches.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -11,7 +11,7 @@
 // Covers: src/stores/mongodb/bson.cpp src/stores/mongodb/commands.cpp
 // Covers: src/stores/mongodb/failure.cpp src/stores/mongodb/lock_document.cpp
 // Covers: src/stores/mongodb/lock_operations.cpp src/stores/mongodb/mongodb_backend.cpp
-// Covers: src/stores/mongodb/reader_operations.cpp src/stores/mongodb/shedlock_backend.cpp
+// Covers: src/stores/mongodb/shedlock_backend.cpp
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

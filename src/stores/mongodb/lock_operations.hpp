@@ -1,4 +1,4 @@
-// The verbs of exclusive holds on documents of latchkey's own layout.
+// The verbs on documents of latchkey's own layout.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -45,7 +45,7 @@ class LockOperation {
   /// Deletes a document whose holds have ended, unless it has changed.
   void remove_ended(const LockDocument& document);
 
-  // READ, in reader_operations.cpp.
+  // READ
   [[nodiscard]] Answer acquire_read();
   [[nodiscard]] Answer renew_read();
   [[nodiscard]] Answer verify_read();

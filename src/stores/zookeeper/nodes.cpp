@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <latchkey/in_quotes.hpp>
-#include "stores/zookeeper/key_path.hpp"
 #include "stores/zookeeper/node_name.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include <latchkey/in_quotes.hpp>
-#include "stores/zookeeper/key_path.hpp"
+#include "stores/zookeeper/node_name.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
 namespace {

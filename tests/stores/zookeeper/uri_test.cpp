@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "stores/zookeeper/key_path.hpp"
 #include "stores/zookeeper/node_name.hpp"
 #include "stores/zookeeper/uri.hpp"
 

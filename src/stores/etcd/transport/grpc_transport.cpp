@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "core/text/number.hpp"
-#include "stores/etcd/transport/grpc_message.hpp"
+#include "stores/etcd/transport/grpc_call.hpp"
 #include "stores/etcd/wire/messages.hpp"
 
 namespace latchkey::inline v1::detail::etcd {

@@ -1,4 +1,4 @@
-// The requests of one place in a queue.
+// The requests of the places in a queue, and how all start over after memory was missing.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <utility>
@@ -207,6 +207,31 @@ void QueueRecipe::complete(Place& place, Outcome&& outcome) {
   place.jobs.pop_front();
   outbox_.complete(*job.request, *job.sink, std::move(outcome));
   if (place.has_entry()) end_at(place, place.ends);
+}
+
+// Each stage is what the server may have at worst: `link_resumed` reads the entries again.
+void QueueRecipe::start_over() noexcept {
+  for (auto& [key, line] : lines_) {
+    line->reads = line->reads_again = false;
+    for (const auto& each : line->places) {
+      Place& place = *each;
+      place.jobs.clear();
+      place.operations = 0;
+      place.looks_at_own = false;
+      unwatch(place);
+      if (place.stage == Stage::creating || place.converts) place.stage = Stage::unsure;
+      if (place.stage == Stage::ordering) place.stage = Stage::waiting;
+    }
+  }
+  sweep_all();
+}
+
+void QueueRecipe::restore_timers() {
+  for (auto& [key, line] : lines_) {
+    for (const auto& place : line->places) {
+      if (place->has_entry()) end_at(*place, place->ends);
+    }
+  }
 }
 
 }  // namespace latchkey::inline v1::detail::zookeeper

@@ -1,6 +1,6 @@
 // How gRPC writes messages and texts.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/transport/grpc_message.hpp"
+#include "stores/etcd/transport/grpc_call.hpp"
 
 #include <charconv>
 #include <system_error>
