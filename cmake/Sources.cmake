@@ -203,8 +203,6 @@ set(latchkey_testing_core_sources
   src/testing/manual_clock.cpp
   src/testing/recorder.cpp
   src/testing/scoped_locks.cpp
-  src/testing/scoped_policies.cpp
-  src/testing/simulator.cpp
   src/testing/simulator/callers/multi_key_caller.cpp
   src/testing/simulator/callers/multi_key_calls.cpp
   src/testing/simulator/callers/single_key_caller.cpp
@@ -212,9 +210,7 @@ set(latchkey_testing_core_sources
   src/testing/simulator/fault_injector.cpp
   src/testing/simulator/judges/history.cpp
   src/testing/simulator/judges/hold_judge.cpp
-  src/testing/simulator/judges/loss_judge.cpp
   src/testing/simulator/judges/request_judge.cpp
-  src/testing/simulator/judges/turn_judge.cpp
   src/testing/simulator/network/network.cpp
   src/testing/simulator/network/network_batches.cpp
   src/testing/simulator/process.cpp
@@ -385,17 +381,14 @@ set(latchkey_asio_sources
   src/asio/body_cancellation.cpp
   src/asio/close_operation.cpp
   src/asio/context_operations.cpp
-  src/asio/context_service.cpp
   src/asio/coroutine_call.cpp
-  src/asio/coroutine_executor.cpp
   src/asio/coroutine_run.cpp
-  src/asio/extend_operation.cpp
+  src/asio/hold_operations.cpp
   src/asio/latch_operation.cpp
   src/asio/lead_operation.cpp
   src/asio/loop_wait.cpp
   src/asio/once_coroutine.cpp
-  src/asio/operation.cpp
-  src/asio/release_operation.cpp)
+  src/asio/operation.cpp)
 
 set(latchkey_asio_headers
   include/latchkey/asio.hpp

@@ -7,7 +7,6 @@
 
 #include <latchkey/asio/async.hpp>
 
-#include "asio/handler_slot.hpp"
 #include "asio/loop_wait.hpp"
 #include "asio/operation.hpp"
 #include "locks/async/access.hpp"

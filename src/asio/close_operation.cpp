@@ -12,7 +12,6 @@
 
 #include <latchkey/asio/async.hpp>
 
-#include "asio/handler_slot.hpp"
 #include "asio/operation.hpp"
 #include "locks/async/access.hpp"
 #include "locks/space/leak_intentionally.hpp"

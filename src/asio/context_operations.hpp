@@ -7,7 +7,6 @@
 
 #include <latchkey/asio/initiation.hpp>
 
-#include "asio/context_service.hpp"
 #include "asio/loop_wait.hpp"
 #include "asio/operation.hpp"
 #include "core/small_mutex.hpp"

@@ -9,6 +9,7 @@
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
+#include <boost/asio/strand.hpp>
 
 #include <latchkey/asio/coroutine_call.hpp>
 
@@ -23,9 +24,18 @@ class CoroutineExecutor {
       : inner_(std::move(inner)), call_(std::move(call)) {}
 
   /// The executor of the coroutine around all calls under LOCKED.
-  static boost::asio::any_io_executor outermost(const boost::asio::any_io_executor& executor);
+  static boost::asio::any_io_executor outermost(const boost::asio::any_io_executor& executor) {
+    const auto* const of_coroutine = executor.target<CoroutineExecutor>();
+    if (of_coroutine == nullptr) return executor;
+    using Strand = boost::asio::strand<boost::asio::any_io_executor>;
+    return of_coroutine->inner().target<Strand>()->get_inner_executor();
+  }
   /// The strand of the call under LOCKED that `executor` belongs to, or a new one over `executor`.
-  static boost::asio::any_io_executor strand_of(const boost::asio::any_io_executor& executor);
+  static boost::asio::any_io_executor strand_of(const boost::asio::any_io_executor& executor) {
+    const auto* const of_coroutine = executor.target<CoroutineExecutor>();
+    if (of_coroutine != nullptr) return of_coroutine->inner();
+    return boost::asio::make_strand(executor);
+  }
   [[nodiscard]] const boost::asio::any_io_executor& inner() const noexcept { return inner_; }
 
   template <class Function>

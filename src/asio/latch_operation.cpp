@@ -9,7 +9,6 @@
 
 #include <latchkey/asio/latch.hpp>
 
-#include "asio/handler_slot.hpp"
 #include "asio/operation.hpp"
 #include "locks/async/access.hpp"
 #include "locks/async/async_latch_wait.hpp"

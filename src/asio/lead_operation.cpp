@@ -20,7 +20,6 @@
 #include <latchkey/error.hpp>
 
 #include "asio/coroutine_executor.hpp"
-#include "asio/handler_slot.hpp"
 #include "asio/operation.hpp"
 #include "leader/leader_loop.hpp"
 #include "locks/space/leak_intentionally.hpp"

@@ -1,23 +1,53 @@
-// How an execution context waits for the backend of one space.
+// An execution context: how it waits for the backend of a space, and what hears of its end.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <vector>
 
 #include <latchkey/loop_driver.hpp>
 
-#include "asio/context_service.hpp"
 #include "core/mutex.hpp"
 #include "core/thread_annotations.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
+
+/// Hears that its execution context shuts down.
+class ContextPart {
+ public:
+  /// On the thread that destroys the context. No thread runs it any more.
+  virtual void context_shuts_down() noexcept = 0;
+
+ protected:
+  ~ContextPart() = default;
+};
+
+/// Belongs to one execution context, and tells its parts that it shuts down.
+class ContextService final : public boost::asio::execution_context::service {
+ public:
+  using key_type = ContextService;
+  static boost::asio::execution_context::id id;
+
+  explicit ContextService(boost::asio::execution_context& context) : service(context) {}
+
+  /// To the context of `executor`, on a thread that may use it.
+  static void add(const boost::asio::any_io_executor& executor,
+                  const std::shared_ptr<ContextPart>& part);
+
+ private:
+  void shutdown() override;
+
+  Mutex mutex_;
+  std::vector<std::weak_ptr<ContextPart>> parts_ LATCHKEY_GUARDED_BY(mutex_);
+};
 
 /// Waits with Asio for a LoopDriver while somebody uses it, and drives it. A context without
 /// pending operations does not wait, so that `run` can return. Thread-safe.

@@ -1,6 +1,9 @@
-// One asynchronous operation.
+// One asynchronous operation, and the handler that it ends with.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -8,8 +11,6 @@
 #include <exception>
 #include <memory>
 #include <utility>
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <latchkey/asio/initiation.hpp>
 
@@ -128,6 +129,38 @@ class Operation : protected AsyncObserver {
   boost::asio::any_io_executor executor_;
   boost::asio::any_io_executor work_{};  ///< pending: keeps the context from running out of work
   std::shared_ptr<ContextOperations> operations_{};  ///< null: the work has ended at once
+};
+
+/// The handler of an operation, and its cancellation slot.
+template <class Signature>
+class HandlerSlot {
+ public:
+  explicit HandlerSlot(AnyHandler<Signature>&& handler) noexcept : handler_(std::move(handler)) {}
+
+  /// All three cancellation types end the operation. Before it is started: the slot belongs to the
+  /// handler's executor.
+  void connect(Operation& operation) {
+    auto slot = handler_.get_cancellation_slot();
+    if (slot.is_connected()) slot.template emplace<Cancel>(operation);
+  }
+
+  /// The operation has ended, or its context has: the slot refers to it no longer.
+  [[nodiscard]] AnyHandler<Signature> take() noexcept {
+    auto slot = handler_.get_cancellation_slot();
+    if (slot.is_connected()) slot.clear();
+    return std::move(handler_);
+  }
+
+ private:
+  struct Cancel {
+    explicit Cancel(Operation& operation) noexcept : reference(operation.share()) {}
+    void operator()(boost::asio::cancellation_type type) const noexcept {
+      if (type != boost::asio::cancellation_type::none) (*reference).cancel();
+    }
+    Operation::Reference reference;
+  };
+
+  AnyHandler<Signature> handler_;
 };
 
 }  // namespace latchkey::inline v1::detail

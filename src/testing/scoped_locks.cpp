@@ -1,7 +1,5 @@
-// Replaces the default Locks for one scope of a test.
+// Replaces the default Locks, or the policies, for one scope of a test.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/testing/scoped_locks.hpp>
-
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -9,6 +7,8 @@
 
 #include <latchkey/default_locks.hpp>
 #include <latchkey/testing/failure.hpp>
+#include <latchkey/testing/scoped_locks.hpp>
+#include <latchkey/testing/scoped_policies.hpp>
 
 namespace latchkey::inline v1::testing {
 
@@ -100,5 +100,18 @@ std::vector<Event> ScopedLocks::events() const { return witness().events(); }
 std::vector<std::string> ScopedLocks::order_reports() const { return witness().take_reports(); }
 
 void ScopedLocks::forget() const { witness().clear(); }
+
+ScopedPolicies::ScopedPolicies(const std::string& name, const std::optional<std::string>& text)
+    : outer_(
+          ::latchkey::detail::publish_policies(&::latchkey::detail::policies_of_test(name, text))) {
+}
+
+ScopedPolicies ScopedPolicies::from_file(const std::string& path) { return {path, std::nullopt}; }
+
+ScopedPolicies ScopedPolicies::from_text(const std::string& yaml) {
+  return {"the test's policies", yaml};
+}
+
+ScopedPolicies::~ScopedPolicies() { ::latchkey::detail::publish_policies(outer_); }
 
 }  // namespace latchkey::inline v1::testing

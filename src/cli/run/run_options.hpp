@@ -45,6 +45,7 @@ struct OncePlan {
   }
 };
 
+/// The options of `latchkey run` and `latchkey once`, as values.
 struct RunOptions {
   enum class OnLost : unsigned char {
     TERM,    ///< the child gets SIGTERM, and is killed before the lock's deadline

@@ -13,6 +13,7 @@
 
 namespace latchkey::inline v1::cli {
 
+/// The options of `latchkey top`, as values.
 struct TopOptions {
   ConnectionOptions connection{};
   std::string pattern = "*";

@@ -10,7 +10,7 @@
 #include <latchkey/testing/simulator.hpp>
 
 #include "testing/simulator/client.hpp"
-#include "testing/simulator/judges/loss_judge.hpp"
+#include "testing/simulator/judges/hold_judge.hpp"
 #include "testing/simulator/network/network.hpp"
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <latchkey/testing/simulator.hpp>
+
 namespace latchkey::inline v1::sim {
 namespace {
 
@@ -130,3 +132,13 @@ void Simulation::notified(std::uint32_t client, const Notification& notification
 void Simulation::disturbed(std::uint32_t client) { history_.disturbed(client, world_.now); }
 
 }  // namespace latchkey::inline v1::sim
+
+namespace latchkey::inline v1::testing {
+
+SimulationReport simulate(std::uint64_t seed, const SimulationSettings& settings) {
+  SimulationReport report = sim::Simulation(seed, settings.trace, settings).run(settings.steps);
+  if (report.violation.empty() || settings.trace) return report;
+  return sim::Simulation(seed, true, settings).run(settings.steps);
+}
+
+}  // namespace latchkey::inline v1::testing

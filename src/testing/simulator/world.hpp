@@ -12,12 +12,103 @@
 
 #include <latchkey/clock.hpp>
 
-#include "testing/simulator/event_schedule.hpp"
+#include "testing/simulator/event_queue.hpp"
 #include "testing/simulator/random.hpp"
 #include "testing/simulator/scenario.hpp"
-#include "testing/simulator/trace.hpp"
 
 namespace latchkey::inline v1::sim {
+
+/// Everything that can be due.
+enum class Due : std::uint8_t {
+  delivery,           ///< a request reaches the store
+  reply,              ///< its outcome reaches the client
+  timeout,            ///< the client stops waiting for the outcome
+  batch,              ///< a client sends the checks that it has submitted
+  push,               ///< a notification reaches the client
+  reconnect,          ///< a connection is back
+  coordinator_timer,  ///< a coordinator's timer expires
+  caller_step,        ///< a caller decides what to do next
+  caller_timer,       ///< a caller's call has to look at the time
+  caller_cancel,      ///< a caller's stop token is used
+  multi_step,         ///< a caller of several keys decides what to do next
+  multi_timer,        ///< one of its calls has to look at the time
+  multi_deadline,     ///< its current step has to end
+  multi_cancel,       ///< its stop token is used
+  fault,              ///< a fault of a schedule begins
+  loss_check,         ///< by now a client must know that the store dropped its hold
+};
+
+struct ScheduledEvent {
+  Clock::duration at;
+  std::uint64_t order;  ///< EventQueue
+  Due due;
+  std::uint32_t client;
+  std::uint32_t index;  ///< which packet, push, key, caller or fault
+  std::uint64_t epoch;  ///< the receiver ignores the event if its epoch has moved on
+};
+
+/// The future events of a simulation.
+class EventSchedule {
+ public:
+  void add(Clock::duration at, Due due, std::uint32_t client, std::uint32_t index = 0,
+           std::uint64_t epoch = 0) {
+    queue_.add({at, 0, due, client, index, epoch});
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+
+  ScheduledEvent take_first() { return queue_.take_first(); }
+
+ private:
+  EventQueue<ScheduledEvent> queue_;
+};
+
+/// A hash of all that happened, and on request also its text. Two runs are equal if their hashes
+/// are equal; a seed that fails is run again for the text.
+class Trace {
+ public:
+  explicit Trace(bool keeps_text) noexcept : keeps_text_(keeps_text) {}
+
+  void note(Clock::duration at, std::uint32_t client, std::string_view what,
+            std::string_view detail = {}, std::uint64_t id = 0, std::int64_t value = 0) {
+    mix(static_cast<std::uint64_t>(at.count()));
+    mix((std::uint64_t{client} << 32) + what.size() + detail.size() * 256);
+    for (std::string_view text : {what, detail}) {
+      for (char letter : text) hash_ = (hash_ ^ static_cast<unsigned char>(letter)) * prime;
+    }
+    mix(id);
+    mix(static_cast<std::uint64_t>(value));
+    if (keeps_text_) write(at, client, what, detail, id, value);
+  }
+
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  static constexpr std::uint64_t prime = 0x100000001b3;  // FNV-1a's
+
+  void mix(std::uint64_t word) noexcept {
+    hash_ = (hash_ ^ word) * prime;
+    hash_ ^= hash_ >> 29;
+  }
+
+  void write(Clock::duration at, std::uint32_t client, std::string_view what,
+             std::string_view detail, std::uint64_t id, std::int64_t value) {
+    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(at).count();
+    std::string time = std::to_string(micros);
+    if (time.size() < 10) time.insert(0, 10 - time.size(), ' ');
+    text_ += time + " us  c" + std::to_string(client) + "  ";
+    text_ += what;
+    if (!detail.empty()) (text_ += ' ') += detail;
+    if (id != 0) text_ += " #" + std::to_string(id);
+    if (value != 0) text_ += " " + std::to_string(value);
+    text_ += '\n';
+  }
+
+  std::uint64_t hash_ = 0xcbf29ce484222325;  // FNV-1a's
+  bool keeps_text_;
+  std::string text_;
+};
 
 using std::chrono::milliseconds;
 

@@ -7,10 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
+#include <latchkey/wait.hpp>
+
 #include "testing/simulator/judges/history.hpp"
 #include "testing/simulator/judges/hold_judge.hpp"
 #include "testing/simulator/judges/request_judge.hpp"
-#include "testing/simulator/judges/turn_judge.hpp"
 #include "testing/simulator/network/network.hpp"
 #include "testing/simulator/process.hpp"
 #include "testing/simulator/sim_clock.hpp"
@@ -28,6 +31,7 @@ struct Environment {
   Network& network;
 };
 
+/// The context that the callers of one simulated process share.
 struct CallerContext : Environment {
   CallerContext(const Environment& shared, std::uint32_t number, std::int64_t drift)
       : Environment(shared),
@@ -55,5 +59,31 @@ struct CallerContext : Environment {
   std::unique_ptr<Process> process;  ///< another one after a crash
   std::uint64_t grants = 0;          ///< calls that were granted
 };
+
+/// One of the types by which the scenario locks this key.
+[[nodiscard]] inline LockType pick_type(World& world, std::uint32_t key) {
+  using enum LockType;
+  switch (world.scenario.keys[key]) {
+    case Scenario::Family::reentrant: return REENTRANT;
+    case Scenario::Family::fair: return FAIR;
+    case Scenario::Family::fenced: return FENCED;
+    case Scenario::Family::plain: return world.random.pick({REENTRANT, FAIR, FENCED});
+    case Scenario::Family::read_write: return world.random.pick({READ, READ, WRITE});
+    case Scenario::Family::semaphore: return PERMIT;
+  }
+  return REENTRANT;
+}
+
+[[nodiscard]] inline Lease pick_lease(Random& random) {
+  if (random.percent(40)) return watchdog;
+  return random.pick(
+      {milliseconds(30), milliseconds(200), milliseconds(1'000), milliseconds(5'000)});
+}
+
+[[nodiscard]] inline Wait pick_wait(Random& random) {
+  if (random.percent(15)) return forever;
+  return random.pick(
+      {milliseconds(0), milliseconds(0), milliseconds(50), milliseconds(500), milliseconds(4'000)});
+}
 
 }  // namespace latchkey::inline v1::sim

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "testing/simulator/callers/call_choices.hpp"
+#include "testing/simulator/callers/caller_context.hpp"
 
 namespace latchkey::inline v1::sim {
 

@@ -1,10 +1,12 @@
-// Judges what callers are granted, how long it lasts and how long they wait for it.
+// Judges of what callers hold: never two at once, a loss is reported, and nobody starves.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "testing/simulator/judges/history.hpp"
+#include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
 namespace latchkey::inline v1::sim {
@@ -46,6 +48,53 @@ class HoldJudge {
 
   World& world_;
   History& history_;
+};
+
+/// Promise 3: a hold that ends early at the store is reported lost within a third of its lease. The
+/// promise holds for clients that the network does not disturb meanwhile.
+class LossJudge {
+ public:
+  LossJudge(World& world, History& history, Store& store) noexcept
+      : world_(world), history_(history), store_(store) {}
+
+  /// The store lost what it had of `key`, or its clock jumped forward. Excuses what follows from
+  /// that, and schedules a check for each holder.
+  void store_fault(std::uint32_t key);
+
+  /// A check is due.
+  void check(const ScheduledEvent& event);
+
+ private:
+  [[nodiscard]] Clock::duration detection_time(const GrantedHold& hold) const;
+
+  World& world_;
+  History& history_;
+  Store& store_;
+};
+
+/// Fails the run if the store grants the contended key to other clients too often while a client
+/// waits for it: that client starves. Holds that the calls of one client hand over among themselves
+/// are one turn.
+class TurnJudge {
+ public:
+  TurnJudge(World& world, const History& history)
+      : world_(world), history_(history), clients_(history.clients.size()) {}
+
+  /// A caller was granted `hold`.
+  void granted(std::uint32_t key, const GrantedHold& hold);
+
+ private:
+  struct Client {
+    std::uint64_t number = 0;      ///< the number of its last hold
+    unsigned turns_of_others = 0;  ///< since it last had the key
+  };
+
+  [[nodiscard]] bool waits(std::uint32_t client, std::uint32_t key) const;
+  [[nodiscard]] unsigned most_turns_of_others(std::uint32_t client) const noexcept;
+
+  World& world_;
+  const History& history_;
+  std::vector<Client> clients_;
 };
 
 }  // namespace latchkey::inline v1::sim

@@ -7,12 +7,47 @@
 #include <memory>
 #include <vector>
 
-#include "testing/simulator/network/network_handler.hpp"
-#include "testing/simulator/network/packet.hpp"
+#include <latchkey/backend.hpp>
+
+#include "redis/protocol/check_answers.hpp"
 #include "testing/simulator/store/store.hpp"
 #include "testing/simulator/world.hpp"
 
 namespace latchkey::inline v1::sim {
+
+/// The network's copy of a request. The original belongs to the submitter again once it is
+/// completed; the copy may reach the store later, or twice.
+struct Packet {
+  Request request;
+  std::vector<Member> members;  // those of an acquire_all
+  Request* original = nullptr;  // null once completed
+  Outcome outcome;
+  std::vector<std::uint32_t> together;    // the checks of a batch, of which this one is the first
+  detail::redis::CheckAnswers answers{};  // to them
+  std::uint32_t client = 0;
+  std::uint32_t events = 0;  // scheduled events that refer to it
+  std::uint64_t epoch = 0;   // its connection's epoch when it was submitted
+  bool applied = false;      // the store carried it out
+  bool dropped = false;      // it never reaches the store
+};
+
+/// Receives what the simulated network delivers.
+class NetworkHandler {
+ public:
+  /// The store carried `request` out. `awaited`: its outcome may still reach the client.
+  virtual void applied(std::uint32_t client, const Request& request, const Outcome& outcome,
+                       bool awaited) = 0;
+  /// The store granted a lock to a client that waits in line, who may be notified of it.
+  virtual void granted(std::uint32_t client, const Notification& notification) = 0;
+  /// The client learns the outcome of its request.
+  virtual void answered(std::uint32_t client, Request& request, Outcome outcome) = 0;
+  virtual void notified(std::uint32_t client, const Notification& notification) = 0;
+  /// The network delayed, lost or refused something of this client just now.
+  virtual void disturbed(std::uint32_t client) = 0;
+
+ protected:
+  ~NetworkHandler() = default;
+};
 
 /// If the scenario is in order, a connection behaves as TCP's: nothing is lost, duplicated or
 /// overtaken, and after the connection broke nothing that was sent on it reaches the store.
