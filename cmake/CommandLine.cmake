@@ -25,13 +25,13 @@ set(latchkey_cli_sources
   src/cli/policy/explanation.cpp
   src/cli/policy/policy_commands.cpp
   src/cli/policy/sites_file.cpp
+  src/cli/poll_events.cpp
   src/cli/run/acquisition.cpp
   src/cli/run/child_process.cpp
   src/cli/run/child_supervisor.cpp
   src/cli/run/descendants.cpp
   src/cli/run/job_control.cpp
   src/cli/run/once_command.cpp
-  src/cli/run/poll_events.cpp
   src/cli/run/run.cpp
   src/cli/run/run_command.cpp
   src/cli/run/run_options.cpp

@@ -136,14 +136,11 @@ set(latchkey_sources
   src/quorum/quorum_backend.cpp
   src/quorum/quorum_holds.cpp
   src/quorum/quorum_servers.cpp
-  src/redis/cluster/cluster_map.cpp
-  src/redis/cluster/cluster_router.cpp
   src/redis/connect/addresses.cpp
   src/redis/connect/connector.cpp
   src/redis/connect/sentinel_resolver.cpp
   src/redis/connect/sentinel_session.cpp
   src/redis/connect/transport.cpp
-  src/redis/failure.cpp
   src/redis/multiplexer/connection_multiplexer.cpp
   src/redis/multiplexer/event_loop.cpp
   src/redis/multiplexer/futex_wait_set.cpp
@@ -152,6 +149,7 @@ set(latchkey_sources
   src/redis/multiplexer/write_batcher.cpp
   src/redis/protocol/check_answers.cpp
   src/redis/protocol/check_batch.cpp
+  src/redis/protocol/failure.cpp
   src/redis/protocol/names.cpp
   src/redis/protocol/owner_format.cpp
   src/redis/protocol/redisson_layout.cpp
@@ -160,9 +158,10 @@ set(latchkey_sources
   src/redis/protocol/script_call.cpp
   src/redis/protocol/script_reply.cpp
   src/redis/protocol/set_layout.cpp
-  src/redis/protocol/slots.cpp
   src/redis/redis_backend.cpp
-  src/redis/router.cpp
+  src/redis/routing/cluster_map.cpp
+  src/redis/routing/cluster_router.cpp
+  src/redis/routing/router.cpp
   src/redis/session/channel_subscriptions.cpp
   src/redis/session/check_batcher.cpp
   src/redis/session/command_pipeline.cpp
@@ -172,6 +171,7 @@ set(latchkey_sources
   src/redis/session/session.cpp
   src/redis/session/session_connection.cpp
   src/redis/session/session_replies.cpp
+  src/redis/session/slots.cpp
   src/redis/uri/redis_uri.cpp
   src/stores/driver/descriptor_set.cpp
   src/stores/driver/driven_backend.cpp
@@ -213,11 +213,11 @@ set(latchkey_testing_core_sources
   src/testing/simulator/judges/request_judge.cpp
   src/testing/simulator/network/network.cpp
   src/testing/simulator/network/network_batches.cpp
-  src/testing/simulator/process.cpp
-  src/testing/simulator/scenario.cpp
   src/testing/simulator/simulation.cpp
   src/testing/simulator/store/backend_store.cpp
-  src/testing/simulator/store/table_store.cpp)
+  src/testing/simulator/store/table_store.cpp
+  src/testing/simulator/world/process.cpp
+  src/testing/simulator/world/scenario.cpp)
 
 set(latchkey_headers
   include/latchkey/aspect.hpp

@@ -1,12 +1,12 @@
 # latchkey::etcd: locks in an etcd cluster, by gRPC over libnghttp2.
 set(latchkey_etcd_sources
+  src/stores/etcd/administration.cpp
   src/stores/etcd/client.cpp
   src/stores/etcd/connection.cpp
-  src/stores/etcd/recipe/administration.cpp
-  src/stores/etcd/recipe/lock_queue.cpp
-  src/stores/etcd/recipe/lock_queue_acquire.cpp
-  src/stores/etcd/recipe/lock_queue_holds.cpp
-  src/stores/etcd/recipe/place.cpp
+  src/stores/etcd/lock_queue.cpp
+  src/stores/etcd/lock_queue_acquire.cpp
+  src/stores/etcd/lock_queue_holds.cpp
+  src/stores/etcd/place.cpp
   src/stores/etcd/register.cpp
   src/stores/etcd/sessions.cpp
   src/stores/etcd/transport/byte_stream.cpp

@@ -15,7 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/connection.hpp"
 #include "cli/output.hpp"
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 
 namespace latchkey::inline v1::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "redis/multiplexer/connection_multiplexer.hpp"
 #include "redis/multiplexer/event_loop.hpp"
-#include "redis/protocol/slots.hpp"
+#include "redis/session/slots.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

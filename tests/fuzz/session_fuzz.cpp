@@ -8,7 +8,7 @@
 // Covers: src/redis/session/session_connection.cpp src/redis/session/command_pipeline.cpp
 // Covers: src/redis/session/replica_acknowledgement.cpp src/redis/session/delivery_queue.cpp
 // Covers: src/redis/session/channel_subscriptions.cpp src/backend/connection/reconnect_policy.cpp
-// Covers: src/redis/protocol/slots.cpp src/redis/protocol/reply_reader.cpp
+// Covers: src/redis/session/slots.cpp src/redis/protocol/reply_reader.cpp
 // Covers: src/redis/protocol/script_reply.cpp src/redis/protocol/reply.cpp
 // Covers: src/redis/session/check_batcher.cpp src/redis/protocol/check_batch.cpp
 #include <algorithm>

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "memory/lock_table.hpp"
-#include "testing/simulator/process.hpp"
-#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/world/process.hpp"
+#include "testing/simulator/world/sim_clock.hpp"
 
 namespace latchkey::sim {
 namespace {

@@ -13,8 +13,8 @@
 #include "locks/latch/latch_wait.hpp"
 #include "memory/count_table.hpp"
 #include "sim/latch_model.hpp"
-#include "testing/simulator/event_queue.hpp"
-#include "testing/simulator/random.hpp"
+#include "testing/simulator/world/event_queue.hpp"
+#include "testing/simulator/world/random.hpp"
 
 namespace latchkey::inline v1::sim {
 

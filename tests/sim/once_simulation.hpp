@@ -10,8 +10,8 @@
 
 #include "memory/lock_table.hpp"
 #include "once/once_schedule.hpp"
-#include "testing/simulator/event_queue.hpp"
-#include "testing/simulator/random.hpp"
+#include "testing/simulator/world/event_queue.hpp"
+#include "testing/simulator/world/random.hpp"
 
 namespace latchkey::inline v1::sim {
 

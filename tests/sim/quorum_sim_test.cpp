@@ -17,8 +17,8 @@
 
 #include "locks/coordinator/remote_hold.hpp"
 #include "memory/lock_table.hpp"
-#include "testing/simulator/random.hpp"
-#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/world/random.hpp"
+#include "testing/simulator/world/sim_clock.hpp"
 
 namespace latchkey::sim {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
-#include "testing/simulator/process.hpp"
-#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/world/process.hpp"
+#include "testing/simulator/world/sim_clock.hpp"
 
 namespace latchkey::sim {
 namespace {

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/script_settings.hpp"
-#include "testing/simulator/process.hpp"
-#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/world/process.hpp"
+#include "testing/simulator/world/sim_clock.hpp"
 
 namespace latchkey::inline v1::sim {
 

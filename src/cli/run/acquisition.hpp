@@ -12,7 +12,7 @@
 #include <latchkey/hold.hpp>
 #include <latchkey/locks.hpp>
 
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 #include "cli/run/run_options.hpp"
 
 namespace latchkey::inline v1::cli {

@@ -9,9 +9,9 @@
 #include <latchkey/clock.hpp>
 #include <latchkey/hold.hpp>
 
+#include "cli/poll_events.hpp"
 #include "cli/run/child_process.hpp"
 #include "cli/run/job_control.hpp"
-#include "cli/run/poll_events.hpp"
 #include "cli/run/run_options.hpp"
 #include "cli/run/stop_schedule.hpp"
 

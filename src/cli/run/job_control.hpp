@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 
 namespace latchkey::inline v1::cli {
 

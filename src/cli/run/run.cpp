@@ -18,11 +18,11 @@
 
 #include "cli/output.hpp"
 #include "cli/parse.hpp"
+#include "cli/poll_events.hpp"
 #include "cli/run/acquisition.hpp"
 #include "cli/run/child_supervisor.hpp"
 #include "cli/run/descendants.hpp"
 #include "cli/run/job_control.hpp"
-#include "cli/run/poll_events.hpp"
 
 extern char** environ;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 #include "cli/run/run_options.hpp"
 
 namespace latchkey::inline v1::cli {

@@ -17,7 +17,7 @@
 #include <latchkey/locks.hpp>
 
 #include "cli/list/scan.hpp"
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 #include "cli/top/observed_locks.hpp"
 #include "cli/top/top.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "cli/connection.hpp"
 #include "cli/output.hpp"
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 #include "cli/top/full_screen.hpp"
 #include "cli/top/sampler.hpp"
 #include "cli/top/top_controls.hpp"

@@ -8,7 +8,7 @@
 
 #include "cli/connection.hpp"
 #include "cli/list/scan.hpp"
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 #include "cli/top/lock_row.hpp"
 
 namespace latchkey::inline v1::cli {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/file_descriptor.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::inline v1::detail::redis {

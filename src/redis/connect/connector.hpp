@@ -12,7 +12,7 @@
 #include "redis/connect/addresses.hpp"
 #include "redis/connect/poll_set.hpp"
 #include "redis/connect/transport.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::inline v1::detail::redis {

@@ -14,8 +14,8 @@
 #include "redis/connect/connector.hpp"
 #include "redis/connect/poll_set.hpp"
 #include "redis/connect/transport.hpp"
-#include "redis/failure.hpp"
 #include "redis/protocol/command_buffer.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/uri/redis_uri.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "backend/connection/made_of_files.hpp"
 #include "core/small_mutex.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/uri/redis_uri.hpp"
 
 // OpenSSL's names of its types. Only tls.cpp includes its headers: no_tls.cpp does without OpenSSL.

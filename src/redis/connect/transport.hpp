@@ -14,7 +14,7 @@
 #include "core/thread_annotations.hpp"
 #include "redis/connect/addresses.hpp"
 #include "redis/connect/tls.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

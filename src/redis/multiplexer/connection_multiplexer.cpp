@@ -20,7 +20,7 @@
 #include "core/mutex.hpp"
 #include "core/sleep_slice.hpp"
 #include "core/thread_annotations.hpp"
-#include "redis/router.hpp"
+#include "redis/routing/router.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
 #include "redis/multiplexer/leader_followers.hpp"
-#include "redis/router.hpp"
+#include "redis/routing/router.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

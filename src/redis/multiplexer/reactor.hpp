@@ -10,9 +10,9 @@
 
 #include "core/thread_annotations.hpp"
 #include "redis/connect/poll_set.hpp"
-#include "redis/failure.hpp"
 #include "redis/multiplexer/multiplexer_state.hpp"
-#include "redis/router.hpp"
+#include "redis/protocol/failure.hpp"
+#include "redis/routing/router.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

@@ -11,9 +11,9 @@
 
 #include <latchkey/backend.hpp>
 
-#include "redis/protocol/slots.hpp"
 #include "redis/session/channel_subscriptions.hpp"
 #include "redis/session/ring_queue.hpp"
+#include "redis/session/slots.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 

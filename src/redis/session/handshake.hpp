@@ -14,8 +14,8 @@
 
 #include <latchkey/options.hpp>
 
-#include "redis/failure.hpp"
 #include "redis/protocol/command_buffer.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/session/channel_subscriptions.hpp"
 
 namespace latchkey::inline v1::detail::redis {

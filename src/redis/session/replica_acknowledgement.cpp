@@ -6,7 +6,7 @@
 #include <new>
 
 #include "backend/verbs.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

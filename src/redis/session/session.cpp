@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "redis/protocol/names.hpp"
-#include "redis/protocol/slots.hpp"
+#include "redis/session/slots.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

@@ -15,7 +15,7 @@
 #include <latchkey/backend.hpp>
 
 #include "backend/connection/reconnect_policy.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/protocol/reply_reader.hpp"
 #include "redis/protocol/script_call.hpp"
 #include "redis/session/channel_subscriptions.hpp"

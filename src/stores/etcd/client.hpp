@@ -10,9 +10,9 @@
 #include <latchkey/options.hpp>
 
 #include "stores/driver/store_client.hpp"
+#include "stores/etcd/administration.hpp"
 #include "stores/etcd/connection.hpp"
-#include "stores/etcd/recipe/administration.hpp"
-#include "stores/etcd/recipe/lock_queue.hpp"
+#include "stores/etcd/lock_queue.hpp"
 #include "stores/etcd/sessions.hpp"
 #include "stores/etcd/uri.hpp"
 #include "stores/etcd/watches.hpp"

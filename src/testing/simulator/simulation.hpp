@@ -15,7 +15,7 @@
 #include "testing/simulator/judges/request_judge.hpp"
 #include "testing/simulator/network/network.hpp"
 #include "testing/simulator/store/store.hpp"
-#include "testing/simulator/world.hpp"
+#include "testing/simulator/world/world.hpp"
 
 namespace latchkey::inline v1::sim {
 

@@ -17,7 +17,7 @@
 #include "redis/client/scripted_peer.hpp"
 #include "redis/connect/connector.hpp"
 #include "redis/multiplexer/reactor.hpp"
-#include "redis/router.hpp"
+#include "redis/routing/router.hpp"
 #include "redis/session/session_fixture.hpp"
 #include "support/recorder.hpp"
 

@@ -1,5 +1,5 @@
 // Slots, slot maps and redirections.
-#include "redis/protocol/slots.hpp"
+#include "redis/session/slots.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

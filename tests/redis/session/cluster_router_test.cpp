@@ -1,5 +1,5 @@
 // The router of a cluster: listings, which every master answers in part.
-#include "redis/cluster/cluster_router.hpp"
+#include "redis/routing/cluster_router.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

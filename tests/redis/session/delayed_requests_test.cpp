@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "redis/cluster/cluster_router.hpp"
+#include "redis/routing/cluster_router.hpp"
 
 namespace latchkey::detail::redis {
 namespace {

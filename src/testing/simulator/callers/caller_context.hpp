@@ -15,9 +15,9 @@
 #include "testing/simulator/judges/hold_judge.hpp"
 #include "testing/simulator/judges/request_judge.hpp"
 #include "testing/simulator/network/network.hpp"
-#include "testing/simulator/process.hpp"
-#include "testing/simulator/sim_clock.hpp"
-#include "testing/simulator/world.hpp"
+#include "testing/simulator/world/process.hpp"
+#include "testing/simulator/world/sim_clock.hpp"
+#include "testing/simulator/world/world.hpp"
 
 namespace latchkey::inline v1::sim {
 

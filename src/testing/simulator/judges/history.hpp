@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "testing/simulator/process.hpp"
-#include "testing/simulator/sim_clock.hpp"
+#include "testing/simulator/world/process.hpp"
+#include "testing/simulator/world/sim_clock.hpp"
 
 namespace latchkey::inline v1::sim {
 

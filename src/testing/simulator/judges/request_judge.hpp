@@ -7,7 +7,7 @@
 
 #include "testing/simulator/judges/history.hpp"
 #include "testing/simulator/store/store.hpp"
-#include "testing/simulator/world.hpp"
+#include "testing/simulator/world/world.hpp"
 
 namespace latchkey::inline v1::sim {
 

@@ -11,7 +11,7 @@
 
 #include "redis/protocol/check_answers.hpp"
 #include "testing/simulator/store/store.hpp"
-#include "testing/simulator/world.hpp"
+#include "testing/simulator/world/world.hpp"
 
 namespace latchkey::inline v1::sim {
 

@@ -7,8 +7,8 @@
 
 #include <latchkey/parker.hpp>
 
-#include "testing/simulator/scenario.hpp"
 #include "testing/simulator/store/store.hpp"
+#include "testing/simulator/world/scenario.hpp"
 
 namespace latchkey::inline v1::sim {
 namespace {

@@ -14,7 +14,7 @@
 #include <latchkey/testing/simulator.hpp>
 
 #include "memory/lock_table.hpp"
-#include "testing/simulator/random.hpp"
+#include "testing/simulator/world/random.hpp"
 
 namespace latchkey::inline v1::sim {
 

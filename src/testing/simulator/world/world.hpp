@@ -12,9 +12,9 @@
 
 #include <latchkey/clock.hpp>
 
-#include "testing/simulator/event_queue.hpp"
-#include "testing/simulator/random.hpp"
-#include "testing/simulator/scenario.hpp"
+#include "testing/simulator/world/event_queue.hpp"
+#include "testing/simulator/world/random.hpp"
+#include "testing/simulator/world/scenario.hpp"
 
 namespace latchkey::inline v1::sim {
 

@@ -17,7 +17,7 @@
 #include "redis/connect/connector.hpp"
 #include "redis/connect/tls.hpp"
 #include "redis/connect/transport.hpp"
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 #include "redis/session/session.hpp"
 #include "redis/uri/redis_uri.hpp"
 

@@ -17,10 +17,10 @@
 #include <latchkey/clock.hpp>
 
 #include "redis/connect/tls.hpp"
-#include "redis/protocol/slots.hpp"
-#include "redis/router.hpp"
+#include "redis/routing/router.hpp"
 #include "redis/session/delivery_queue.hpp"
 #include "redis/session/session.hpp"
+#include "redis/session/slots.hpp"
 #include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::inline v1::detail::redis {

@@ -1,6 +1,6 @@
 // How etcd's answers become the outcomes of requests.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/recipe/place.hpp"
+#include "stores/etcd/place.hpp"
 
 #include <string>
 #include <string_view>

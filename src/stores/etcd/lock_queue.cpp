@@ -1,6 +1,6 @@
 // The queue of one lock: operations and places.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/recipe/lock_queue.hpp"
+#include "stores/etcd/lock_queue.hpp"
 
 #include <algorithm>
 #include <utility>

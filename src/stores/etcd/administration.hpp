@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stores/etcd/recipe/lock_queue.hpp"
+#include "stores/etcd/lock_queue.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 

@@ -1,6 +1,6 @@
 // Events for poll(2): signals, an alarm, and a wake-up by another thread.
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run/poll_events.hpp"
+#include "cli/poll_events.hpp"
 
 #include <sys/signalfd.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include <latchkey/backend.hpp>
 
 #include "locks/coordinator/coordinator_context.hpp"
-#include "testing/simulator/random.hpp"
+#include "testing/simulator/world/random.hpp"
 
 namespace latchkey::inline v1::sim {
 

@@ -1,6 +1,6 @@
 // Which node of a cluster a request goes to: requests and redirections.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/cluster/cluster_router.hpp"
+#include "redis/routing/cluster_router.hpp"
 
 #include <algorithm>
 #include <new>

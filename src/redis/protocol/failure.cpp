@@ -1,6 +1,6 @@
 // Why a server cannot be used: the one place where errors of the system and of servers become text.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/failure.hpp"
+#include "redis/protocol/failure.hpp"
 
 #include <netdb.h>
 

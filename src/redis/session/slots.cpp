@@ -1,6 +1,6 @@
 // Hash slots of a cluster: which key has which, and which node serves it.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/protocol/slots.hpp"
+#include "redis/session/slots.hpp"
 
 #include <array>
 #include <span>

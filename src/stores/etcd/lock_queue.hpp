@@ -12,7 +12,7 @@
 #include <latchkey/backend.hpp>
 
 #include "stores/driver/outbox.hpp"
-#include "stores/etcd/recipe/place.hpp"
+#include "stores/etcd/place.hpp"
 #include "stores/etcd/sessions.hpp"
 #include "stores/etcd/watches.hpp"
 

@@ -1,6 +1,6 @@
 // Draws scenarios.
 // SPDX-License-Identifier: BSL-1.0
-#include "testing/simulator/scenario.hpp"
+#include "testing/simulator/world/scenario.hpp"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,14 +1,14 @@
 // The connections of one deployment, and which of them a request goes to.
 // SPDX-License-Identifier: BSL-1.0
-#include "redis/router.hpp"
+#include "redis/routing/router.hpp"
 
 #include <random>
 #include <string>
 #include <utility>
 
-#include "redis/cluster/cluster_router.hpp"
 #include "redis/connect/connector.hpp"
 #include "redis/connect/sentinel_resolver.hpp"
+#include "redis/routing/cluster_router.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

@@ -1,6 +1,6 @@
 // Drives the coordinators of one simulated process.
 // SPDX-License-Identifier: BSL-1.0
-#include "testing/simulator/process.hpp"
+#include "testing/simulator/world/process.hpp"
 
 #include <algorithm>
 #include <chrono>

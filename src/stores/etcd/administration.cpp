@@ -1,6 +1,6 @@
 // The requests of administrators about the locks in an etcd cluster.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/recipe/administration.hpp"
+#include "stores/etcd/administration.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "redis/cluster/cluster_router.hpp"
+#include "redis/routing/cluster_router.hpp"
 #include "redis/session/session.hpp"
 
 namespace latchkey::inline v1::detail::redis {

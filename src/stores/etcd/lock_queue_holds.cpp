@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/etcd/recipe/lock_queue.hpp"
+#include "stores/etcd/lock_queue.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {
