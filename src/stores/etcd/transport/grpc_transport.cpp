@@ -246,12 +246,7 @@ const ConnectionFailure* GrpcTransport::failure() const noexcept {
 void GrpcTransport::break_off(const std::string& why, bool nothing_listens) {
   failure_ = {.permanent = false, .text = why, .nothing_listens = nothing_listens};
   bytes_.close();
-  unary_.clear();
-  unsent_.clear();
-  arrived_.clear();
-  closed_.clear();
-  buffered_ = 0;
-  pings_due_ = Clock::never();
+  clear_progress();
   for (auto& [stream, call] : std::exchange(calls_, {})) {
     CallEnd end;
     end.text = why;
@@ -280,13 +275,17 @@ void GrpcTransport::abandon() noexcept {
 void GrpcTransport::forget_calls() noexcept {
   http2_.reset();
   calls_.clear();
+  clear_progress();
+  failure_ = {};
+}
+
+void GrpcTransport::clear_progress() noexcept {
   unary_.clear();
   unsent_.clear();
   arrived_.clear();
   closed_.clear();
   buffered_ = 0;
   pings_due_ = Clock::never();
-  failure_ = {};
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -94,6 +94,8 @@ class GrpcTransport final : private Http2Events {
   [[nodiscard]] std::string why_broken(bool was_open) const;
   void break_off(const std::string& why, bool nothing_listens);
   void forget_calls() noexcept;
+  /// Forgets how far the calls of the connection are, which have ended.
+  void clear_progress() noexcept;
 
   Clock& clock_;
   const std::string_view scheme_;
