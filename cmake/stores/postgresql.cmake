@@ -13,6 +13,8 @@ set(latchkey_postgresql_sources
   src/stores/postgresql/session_settings.cpp
   src/stores/postgresql/shedlock_layout.cpp
   src/stores/postgresql/subscriptions.cpp
+  src/stores/postgresql/transaction_lock.cpp
   src/stores/postgresql/uri.cpp
   "${LATCHKEY_POSTGRESQL_DDL_SOURCE}")
-latchkey_store(postgresql "${latchkey_postgresql_sources}" include/latchkey/postgresql.hpp)
+latchkey_store(postgresql "${latchkey_postgresql_sources}"
+  "include/latchkey/postgresql.hpp;include/latchkey/postgresql/transaction_lock.hpp")

@@ -8,8 +8,8 @@
 
 #include <latchkey/error.hpp>
 
+#include "core/full_key.hpp"
 #include "core/sanitizer_pause.hpp"
-#include "locks/full_key.hpp"
 #include "locks/permit_count.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"

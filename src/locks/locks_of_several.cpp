@@ -8,7 +8,7 @@
 
 #include <latchkey/key/rendered_keys.hpp>
 
-#include "locks/full_key.hpp"
+#include "core/full_key.hpp"
 #include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_lock.hpp"
 #include "locks/permit_count.hpp"

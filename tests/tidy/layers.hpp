@@ -90,6 +90,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/mongodb.hpp", stores},
     Place{"include/latchkey/mysql.hpp", stores},
     Place{"include/latchkey/postgresql.hpp", stores},
+    Place{"include/latchkey/postgresql/", stores},
     Place{"include/latchkey/zookeeper.hpp", stores},
     Place{"include/latchkey/leader.hpp", leader},
     Place{"include/latchkey/cron.hpp", once},
@@ -182,9 +183,10 @@ inline constexpr std::array third_parties{
         "mongoc/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{
         "mysql/", "the MySQL store", {"src/stores/mysql/", "tests/stores/", "bench/stores/"}},
-    ThirdParty{"libpq-fe.h",
-               "the PostgreSQL store",
-               {"src/stores/postgresql/", "tests/stores/", "bench/stores/"}},
+    ThirdParty{
+        "libpq-fe.h",
+        "the PostgreSQL store, and the example that uses its transactions",
+        {"src/stores/postgresql/", "tests/stores/", "bench/stores/", "examples/transactions/"}},
     ThirdParty{"zookeeper/", "the ZooKeeper store", {"src/stores/zookeeper/", "tests/stores/"}},
     ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
 };

@@ -11,7 +11,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 
-#include "locks/full_key.hpp"
+#include "core/full_key.hpp"
 #include "locks/latch/latch_calls.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"

@@ -50,14 +50,6 @@ bool send_call(PGconn* connection, const Call& call) {
                                values.data(), nullptr, nullptr, 0) == 1;
 }
 
-/// The server has undone the transaction, and another attempt may succeed. 25006: the server does
-/// not accept writes now.
-bool is_transient(std::string_view state) noexcept {
-  const std::string_view group = state.substr(0, 2);
-  if (state == "25006") return true;
-  return group == "40" || group == "53" || group == "55" || group == "57" || group == "58";
-}
-
 }  // namespace
 
 Call Batch::call_of(const QueuedRequest& queued) const {

@@ -40,6 +40,13 @@ std::string error_text(const PGresult* result) {
   return text;
 }
 
+// 25006: the server does not accept writes now.
+bool is_transient(std::string_view sql_state) noexcept {
+  const std::string_view group = sql_state.substr(0, 2);
+  if (sql_state == "25006") return true;
+  return group == "40" || group == "53" || group == "55" || group == "57" || group == "58";
+}
+
 std::string array_literal(std::span<const std::string_view> texts) {
   std::string literal = "{";
   for (const std::string_view text : texts) {

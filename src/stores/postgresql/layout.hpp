@@ -68,6 +68,8 @@ class Layout {
 
 /// The clause for an error that the server reports for a statement.
 [[nodiscard]] std::string error_text(const PGresult* result);
+/// Whether the server has undone the transaction, and another attempt may succeed.
+[[nodiscard]] bool is_transient(std::string_view sql_state) noexcept;
 
 /// An array literal of PostgreSQL.
 [[nodiscard]] std::string array_literal(std::span<const std::string_view> texts);
@@ -92,6 +94,9 @@ inline constexpr std::string_view malformed =
 [[nodiscard]] std::int64_t number_in(std::string_view text) noexcept;
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+/// The clause for a key that is not.
+inline constexpr std::string_view key_is_not_utf8 =
+    "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
 
 /// The holder's note; null: there is none, or PostgreSQL cannot store it.
 [[nodiscard]] std::optional<std::string> note_of(const Request& request);

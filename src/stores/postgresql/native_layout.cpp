@@ -209,8 +209,7 @@ std::string NativeLayout::why_not(const Request& request) const {
   }
   bool good = is_utf8(request.key);
   for (const Member& member : request.members) good = good && is_utf8(member.key);
-  return good ? std::string()
-              : "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
+  return good ? std::string() : std::string(key_is_not_utf8);
 }
 
 Call NativeLayout::call(const Request& request, std::string_view channel) const {

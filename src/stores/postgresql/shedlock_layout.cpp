@@ -134,9 +134,7 @@ Layout::Verdict ShedlockLayout::verdict(const PGresult* result) const {
 
 std::string ShedlockLayout::why_not(const Request& request) const {
   if (std::string reason = why_not_with_shedlock(request.verb); !reason.empty()) return reason;
-  if (!is_utf8(request.key)) {
-    return "PostgreSQL keeps keys as text, and this key is not UTF-8 without NUL";
-  }
+  if (!is_utf8(request.key)) return std::string(key_is_not_utf8);
   const std::size_t length = characters(request.key);
   if (length > longest_name) {
     return "ShedLock's table has names of at most 64 characters, and this key has " +

@@ -23,6 +23,8 @@ class Sql {
   std::vector<std::string> operator()(const std::string& statement);
   /// The first cell; empty: there is none.
   std::string one(const std::string& statement);
+  /// For calls of libpq. Ends with this object.
+  [[nodiscard]] PGconn* connection() const noexcept { return connection_.get(); }
 
  private:
   std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
