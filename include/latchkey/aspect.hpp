@@ -32,6 +32,15 @@ namespace latchkey::inline v1 {
 /// the aspect, and `latchkey::decorate(aspect, callable)` makes a callable that does so at every
 /// call. An lvalue aspect is used by reference, a temporary is moved.
 struct Aspect {
+  /// Whether the aspect is wrong around a lock. An aspect that publishes its work after the body,
+  /// such as a transaction that commits, declares it true: around a lock it would publish after the
+  /// lock is released. `aspect | LOCKED(...)` does not compile then, and `LOCKED(...) | aspect`
+  /// does. A lock that the body itself takes is not seen.
+  static constexpr bool belongs_inside_lock = false;
+  /// Whether the aspect holds a lock around its body, as LOCKED does. An aspect that takes a lock
+  /// by other means declares it true, and is checked as LOCKED is.
+  static constexpr bool takes_lock = false;
+
   /// For aspects with a macro that knows its location: returns the place of a decorated callable.
   using Place = detail::NoPlace;
   /// For aspects that name their site at compile time: a literal. Empty: none.
@@ -48,6 +57,12 @@ namespace detail {
 template <class T>
 inline constexpr bool is_aspect = std::is_base_of_v<Aspect, std::remove_reference_t<T>>;
 
+/// The compile error for a transaction around its lock: static_assert takes a literal.
+#define LATCHKEY_DETAIL_INSIDE_LOCK                                                     \
+  "latchkey: this aspect belongs inside the lock (belongs_inside_lock): a transaction " \
+  "around its lock commits after the release, so the next holder reads what was there " \
+  "before; put the lock first: LOCKED(...) | in_transaction(db) AROUND(arguments) { body }"
+
 /// Two aspects, one around the other. An lvalue aspect is kept by reference.
 template <class Outer, class Inner>
 class Both : public Aspect {
@@ -57,6 +72,10 @@ class Both : public Aspect {
  public:
   constexpr Both(Outer&& outer, Inner&& inner)
       : outer_(std::forward<Outer>(outer)), inner_(std::forward<Inner>(inner)) {}
+
+  static constexpr bool belongs_inside_lock =
+      OuterType::belongs_inside_lock || InnerType::belongs_inside_lock;
+  static constexpr bool takes_lock = OuterType::takes_lock || InnerType::takes_lock;
 
   template <class Point, class Proceed>
   decltype(auto) around(Point& point, Proceed&& proceed) {
@@ -205,6 +224,9 @@ Given(Addresses<Arguments...>, Where) -> Given<Where, Arguments...>;
 template <class Outer, class Inner>
   requires(detail::is_aspect<Outer> && detail::is_aspect<Inner>)
 constexpr detail::Both<Outer, Inner> operator|(Outer&& outer, Inner&& inner) {
+  static_assert(
+      !std::remove_cvref_t<Outer>::belongs_inside_lock || !std::remove_cvref_t<Inner>::takes_lock,
+      LATCHKEY_DETAIL_INSIDE_LOCK);
   return {std::forward<Outer>(outer), std::forward<Inner>(inner)};
 }
 

@@ -52,6 +52,13 @@ struct CallSignature<Function> : Signature<decltype(&Function::operator())> {};
 template <IsFunctionPointer Function>
 struct CallSignature<Function> : Signature<Function> {};
 
+/// Whether a decorated callable takes a lock. Any other callable may do so too, which is not seen.
+template <class Function>
+inline constexpr bool takes_lock_when_called = false;
+template <class Function>
+  requires requires { typename std::bool_constant<Function::takes_lock>; }
+inline constexpr bool takes_lock_when_called<Function> = Function::takes_lock;
+
 /// Declares the wrapper. Its parameters are exactly those of the callable, so it converts to the
 /// same function types as the callable.
 template <class Decorator, class Where, class Function>
@@ -65,6 +72,8 @@ struct DecoratedBy {
 
    public:
     using KeyChecks = typename ReadyWith<Decorator>::KeyChecks;
+    static constexpr bool takes_lock =
+        std::remove_cvref_t<Decorator>::takes_lock || takes_lock_when_called<Function>;
 
     Callable(Decorator decorator, Function function)
         : decorator_(std::forward<Decorator>(decorator)), function_(std::move(function)) {
@@ -99,6 +108,9 @@ struct DecoratedBy {
 template <class Place, class Decorator, class Function>
 auto decorate_at(Decorator&& decorator, Function&& function) {
   using Kept = std::decay_t<Function>;
+  static_assert(
+      !std::remove_cvref_t<Decorator>::belongs_inside_lock || !takes_lock_when_called<Kept>,
+      LATCHKEY_DETAIL_INSIDE_LOCK);
   constexpr bool has_signature = HasOneCallOperator<Kept> || IsFunctionPointer<Kept>;
   static_assert(
       has_signature,

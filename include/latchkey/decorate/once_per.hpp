@@ -142,6 +142,7 @@ struct [[nodiscard(
     "latchkey: LOCKED_ONCE_PER(...) alone runs nothing: write LOCKED_ONCE_PER(...) "
     "AROUND(arguments) { body };")]] LockedOncePer : Aspect {
   using Place = detail::PlaceOf<Text>;
+  static constexpr bool takes_lock = true;
   OnceTerms terms;
 
   constexpr explicit LockedOncePer(OnceTerms&& said) : terms(std::move(said)) {}

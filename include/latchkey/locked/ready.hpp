@@ -70,6 +70,7 @@ template <class Settings>
 struct LockedAspect : Aspect {
   LockOptions<Settings> options;
 
+  static constexpr bool takes_lock = true;
   static constexpr std::string_view fixed_site_name() noexcept {
     return LockOptions<Settings>::fixed_name();
   }

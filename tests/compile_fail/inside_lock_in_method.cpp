@@ -1,0 +1,19 @@
+// expect: latchkey: this aspect belongs inside the lock \(belongs_inside_lock\): a transaction around its lock commits after the release
+// A transaction around the lock of a method.
+#include <latchkey/latchkey.hpp>
+
+/// As a transaction: commits after the body.
+struct InTransaction : latchkey::Aspect {
+  static constexpr bool belongs_inside_lock = true;
+
+  template <class Proceed>
+  decltype(auto) around(latchkey::JoinPoint&, Proceed&& proceed) const {
+    return proceed();
+  }
+};
+
+struct Bank {
+  DECORATED(InTransaction() | LOCKED("account:{id}"), int, pay, (int) id) { return id; }
+};
+
+int call() { return Bank().pay(1); }
