@@ -15,6 +15,7 @@ set(latchkey_sources
   src/core/at_fork.cpp
   src/core/clock.cpp
   src/core/error.cpp
+  src/core/fence.cpp
   src/core/hold_id.cpp
   src/core/owner.cpp
   src/core/parker.cpp
@@ -24,6 +25,7 @@ set(latchkey_sources
   src/core/text/nearest.cpp
   src/core/thread_order.cpp
   src/core/version.cpp
+  src/fences/seen_fences.cpp
   src/install/connect.cpp
   src/install/dump_sites.cpp
   src/install/install.cpp
@@ -241,6 +243,8 @@ set(latchkey_headers
   include/latchkey/decorate/words.hpp
   include/latchkey/default_locks.hpp
   include/latchkey/error.hpp
+  include/latchkey/fence.hpp
+  include/latchkey/fences/seen_fences.hpp
   include/latchkey/fixed_string.hpp
   include/latchkey/held.hpp
   include/latchkey/hold.hpp

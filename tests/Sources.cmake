@@ -41,6 +41,8 @@ set(latchkey_tests_sources
   unit/docs/readme_test.cpp
   unit/docs/reference_backend_test.cpp
   unit/docs/reference_test.cpp
+  unit/fences/fence_test.cpp
+  unit/fences/seen_fences_test.cpp
   unit/install/annotated_class_test.cpp
   unit/install/check_test.cpp
   unit/install/docs_policies_test.cpp

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -205,6 +206,41 @@ class PolicyError : public Error {
   int line_;
   int column_;
   std::shared_ptr<const std::vector<PolicyError>> all_{};  // null: a single error
+};
+
+/// A text that is no fence, or the fence of another key or type (Fence::parse, check_fence): the
+/// request is wrong, not late.
+class FenceError : public Error {
+ public:
+  FenceError(std::string_view text, std::size_t column, const std::string& sentence);
+
+  /// Where in the text, in bytes, counted from 1.
+  [[nodiscard]] std::size_t column() const noexcept { return column_; }
+
+ private:
+  std::size_t column_;
+};
+
+/// A guard has seen a higher token: the sender has lost its lock, and a later holder has been here.
+/// Its request was not carried out.
+class FenceRejected : public Error {
+ public:
+  /// For a guard that has forgotten the key.
+  struct Forgotten {};
+
+  /// `key` without the prefix, the token that was `presented`, and the `highest` seen before.
+  FenceRejected(std::string key, std::uint64_t presented, std::uint64_t highest);
+  FenceRejected(std::string key, std::uint64_t presented, std::uint64_t highest, Forgotten);
+
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  [[nodiscard]] std::uint64_t presented() const noexcept { return presented_; }
+  /// The highest token seen for the key; from a guard that has forgotten it (SeenFences), the
+  /// highest token forgotten.
+  [[nodiscard]] std::uint64_t highest() const noexcept { return highest_; }
+
+ private:
+  std::string key_;
+  std::uint64_t presented_, highest_;
 };
 
 /// A decorated call before `latchkey::install(...)`.

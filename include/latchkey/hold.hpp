@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include <latchkey/fence.hpp>
 #include <latchkey/lock_type.hpp>
 
 #pragma GCC visibility push(default)
@@ -98,6 +99,13 @@ class [[nodiscard(
 
   /// The token of `key`, which is given without the prefix; empty if this hold does not include it.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+
+  /// The key, the type and the token as one value, to be sent with each request to what the lock
+  /// guards. Empty whenever fencing_token() is. Throws std::bad_alloc.
+  [[nodiscard]] std::optional<Fence> fence() const;
+
+  /// The fence of `key`, which is given without the prefix; empty whenever fencing_token(key) is.
+  [[nodiscard]] std::optional<Fence> fence(std::string_view key) const;
 
   /// True from the deadline on, for every thread; never false again. Compares clocks and does
   /// nothing else. If a hold ends on the server before its deadline, this returns true from the

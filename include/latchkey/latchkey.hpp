@@ -24,6 +24,7 @@
 #include <latchkey/count_down_latch.hpp>
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/fence.hpp>
 #include <latchkey/held.hpp>
 #include <latchkey/install.hpp>
 #include <latchkey/leader.hpp>

@@ -40,6 +40,9 @@ TOPICS = [
            "lock_type.hpp": None, "wait.hpp": None, "lease.hpp": None, "attempt.hpp": None,
            "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None,
            "once_per.hpp": None, "cron.hpp": None, "count_down_latch.hpp": None}),
+    Topic("fencing", "Fencing",
+          "Fences, and guards that refuse old ones.",
+          {"fence.hpp": None, "fences/seen_fences.hpp": None}),
     Topic("administration", "Administration",
           "What a backend says about its locks. [Inspecting and force-releasing "
           "locks](../operate.md#inspecting-and-force-releasing-locks) shows how to use it.",

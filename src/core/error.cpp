@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/text/nearest.hpp"
 #include "core/text/printable.hpp"
 
 namespace latchkey::inline v1 {
@@ -85,6 +86,11 @@ std::string deadlock_sentence(const LockSite& site, LockType held, const std::st
   return text + ": take the key as one type in both places";
 }
 
+std::string stale_sentence(const std::string& key, std::uint64_t presented) {
+  return "the fence of '" + key + "' is too old: token " + std::to_string(presented) +
+         " was presented, but ";
+}
+
 }  // namespace
 
 // Keys and holders' notes are text of other clients.
@@ -153,5 +159,26 @@ PolicyError::PolicyError(std::vector<PolicyError> all)
 std::vector<PolicyError> PolicyError::all() const {
   return all_ != nullptr ? *all_ : std::vector<PolicyError>{*this};
 }
+
+FenceError::FenceError(std::string_view text, std::size_t column, const std::string& sentence)
+    : Error(detail::printable("fence " + detail::quoted_word(text) + ":" + std::to_string(column) +
+                              ": " + sentence)),
+      column_(column) {}
+
+FenceRejected::FenceRejected(std::string key, std::uint64_t presented, std::uint64_t highest)
+    : Error(detail::printable(stale_sentence(key, presented) + "token " + std::to_string(highest) +
+                              " was seen before: its sender lost the lock to a later holder")),
+      key_(std::move(key)),
+      presented_(presented),
+      highest_(highest) {}
+
+FenceRejected::FenceRejected(std::string key, std::uint64_t presented, std::uint64_t highest,
+                             Forgotten)
+    : Error(detail::printable(stale_sentence(key, presented) +
+                              "the guard has forgotten keys with tokens up to " +
+                              std::to_string(highest) + ": acquire the lock anew")),
+      key_(std::move(key)),
+      presented_(presented),
+      highest_(highest) {}
 
 }  // namespace latchkey::inline v1

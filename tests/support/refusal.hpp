@@ -1,4 +1,4 @@
-// The error of a connection attempt.
+// The error of a call.
 #pragma once
 
 #include <stdexcept>
@@ -9,16 +9,22 @@
 
 namespace latchkey::tests {
 
-/// The text of the error of Locks::connect; "taken" if there is none.
-inline std::string refusal_of(const std::string& uri, const Options& options = {}) {
+/// The text of the error that `action` throws; "taken" if there is none.
+template <class Action>
+std::string refusal(Action&& action) {
   try {
-    const Locks locks = Locks::connect(uri, options);
+    action();
     return "taken";
   } catch (const Error& error) {
     return error.what();
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
+}
+
+/// The text of the error of Locks::connect; "taken" if there is none.
+inline std::string refusal_of(const std::string& uri, const Options& options = {}) {
+  return refusal([&] { const Locks locks = Locks::connect(uri, options); });
 }
 
 }  // namespace latchkey::tests

@@ -14,6 +14,7 @@ struct Layer {
 };
 
 inline constexpr Layer core{"core", 0};
+inline constexpr Layer fences{"fences", 1};
 inline constexpr Layer reflect{"reflect", 1};
 inline constexpr Layer aspect{"aspect", 2};
 inline constexpr Layer key{"key", 2};
@@ -46,6 +47,7 @@ inline constexpr std::array places{
     // public nouns, relative to include/latchkey/
     Place{"include/latchkey/cxx20.hpp", core},
     Place{"include/latchkey/error.hpp", core},
+    Place{"include/latchkey/fence.hpp", core},
     Place{"include/latchkey/lock_type.hpp", core},
     Place{"include/latchkey/list_page.hpp", core},
     Place{"include/latchkey/lock_info.hpp", core},
@@ -61,6 +63,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/name_list.hpp", core},
     Place{"include/latchkey/placed_text.hpp", core},
     Place{"include/latchkey/version.hpp", core},
+    Place{"include/latchkey/fences/", fences},
     Place{"include/latchkey/reflect.hpp", reflect},
     Place{"include/latchkey/reflect/", reflect},
     Place{"include/latchkey/aspect.hpp", aspect},
@@ -116,6 +119,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/annotations/", annotations},
     // private folders
     Place{"src/core/", core},
+    Place{"src/fences/", fences},
     Place{"src/aspect/", aspect},
     Place{"src/key/", key},
     Place{"src/policy/", policy},

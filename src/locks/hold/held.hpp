@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include <latchkey/fence.hpp>
 #include <latchkey/hold.hpp>
 
 #include "locks/hold/multi_hold.hpp"
@@ -29,6 +30,7 @@ concept HoldInterface = requires(H& held, const H& same, std::string_view text,
   { same.remaining() } noexcept -> std::same_as<std::chrono::milliseconds>;
   { same.fencing_token() } noexcept -> std::same_as<std::optional<std::uint64_t>>;
   { same.fencing_token(text) } noexcept -> std::same_as<std::optional<std::uint64_t>>;
+  { same.fence(text) } -> std::same_as<std::optional<Fence>>;
   { same.lost() } noexcept -> std::same_as<bool>;
   { held.stop_token() } -> std::same_as<std::stop_token>;
   { held.extend(time) } -> std::same_as<bool>;

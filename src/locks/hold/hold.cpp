@@ -69,6 +69,16 @@ std::optional<std::uint64_t> Hold::fencing_token(std::string_view key) const noe
   return with_held(held_, terms_, [&](const auto& held) { return held.fencing_token(key); });
 }
 
+std::optional<Fence> Hold::fence() const {
+  if (!fencing_token()) return std::nullopt;  // one of several keys may have the name of them all
+  return fence(key());
+}
+
+std::optional<Fence> Hold::fence(std::string_view key) const {
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [&](const auto& held) { return held.fence(key); });
+}
+
 bool Hold::lost() const noexcept {
   if (is_empty()) return true;
   return with_held(held_, terms_, [](const auto& held) { return held.lost(); });

@@ -93,6 +93,11 @@ std::optional<std::uint64_t> MultiHold::fencing_token(std::string_view key) cons
   return found == holds_.end() ? std::nullopt : found->fencing_token();
 }
 
+std::optional<Fence> MultiHold::fence(std::string_view key) const {
+  const auto found = std::ranges::find(holds_, key, &SingleHold::key);
+  return found == holds_.end() ? std::nullopt : found->fence(key);
+}
+
 bool MultiHold::lost() const noexcept {
   return std::ranges::any_of(holds_, [](const SingleHold& hold) { return hold.lost(); });
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <latchkey/fence.hpp>
 #include <latchkey/hold.hpp>
 
 #include "core/mutex.hpp"
@@ -57,6 +58,7 @@ class MultiHold {
   /// A token is for one key only.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] std::optional<Fence> fence(std::string_view key) const;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token();
 

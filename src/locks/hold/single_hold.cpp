@@ -29,6 +29,12 @@ std::optional<std::uint64_t> SingleHold::fencing_token(std::string_view key) con
   return this->key() == key ? fencing_token() : std::nullopt;
 }
 
+std::optional<Fence> SingleHold::fence(std::string_view key) const {
+  const std::optional<std::uint64_t> token = fencing_token(key);
+  if (!token) return std::nullopt;
+  return Fence{.key = std::string(key), .type = terms_.type, .token = *token};
+}
+
 bool SingleHold::lost() const noexcept {
   if (remote_->lost.load(std::memory_order_acquire)) return true;
   return remote_->is_lost(remote_->space->clock().now());

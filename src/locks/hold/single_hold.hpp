@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <latchkey/fence.hpp>
 #include <latchkey/hold.hpp>
 
 #include "locks/coordinator/remote_hold.hpp"
@@ -31,6 +32,7 @@ class SingleHold {
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] std::optional<Fence> fence(std::string_view key) const;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token() const;
 
