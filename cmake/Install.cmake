@@ -16,6 +16,7 @@ function(latchkey_install name)
     ARCHIVE COMPONENT ${its_COMPONENT}
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev
     FILE_SET HEADERS COMPONENT ${its_COMPONENT}
+    FILE_SET fences COMPONENT ${its_COMPONENT}
     FILE_SET reflection COMPONENT ${its_COMPONENT})
   install(EXPORT latchkey-${name} NAMESPACE latchkey:: DESTINATION "${config_dir}"
     COMPONENT ${its_COMPONENT})

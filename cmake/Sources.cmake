@@ -1,7 +1,7 @@
 # Sets latchkey_sources and latchkey_headers, those of the library; latchkey_testing_core_sources and
 # latchkey_testing_core_headers, those of the testing kit without GoogleMock; latchkey_testing_sources
-# and latchkey_testing_headers, those with it; latchkey_reflection_headers, which need C++26. List a
-# new file here.
+# and latchkey_testing_headers, those with it; latchkey_fence_headers, which need a client library;
+# latchkey_reflection_headers, which need C++26. List a new file here.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -25,7 +25,10 @@ set(latchkey_sources
   src/core/text/nearest.cpp
   src/core/thread_order.cpp
   src/core/version.cpp
+  src/fences/fenced_file.cpp
+  src/fences/redis_script.cpp
   src/fences/seen_fences.cpp
+  src/fences/sql.cpp
   src/install/connect.cpp
   src/install/dump_sites.cpp
   src/install/install.cpp
@@ -180,7 +183,7 @@ set(latchkey_sources
   src/stores/driver/driven_loop.cpp
   src/stores/driver/host_lookup.cpp
   src/stores/driver/outbox.cpp)
-list(APPEND latchkey_sources "${LATCHKEY_LUA_SOURCE}")
+list(APPEND latchkey_sources "${LATCHKEY_FENCES_SOURCE}" "${LATCHKEY_LUA_SOURCE}")
 if(LATCHKEY_POLICIES)
   list(APPEND latchkey_sources
     src/policy/reader.cpp
@@ -244,7 +247,10 @@ set(latchkey_headers
   include/latchkey/default_locks.hpp
   include/latchkey/error.hpp
   include/latchkey/fence.hpp
+  include/latchkey/fences/fenced_file.hpp
+  include/latchkey/fences/redis_script.hpp
   include/latchkey/fences/seen_fences.hpp
+  include/latchkey/fences/sql.hpp
   include/latchkey/fixed_string.hpp
   include/latchkey/held.hpp
   include/latchkey/hold.hpp
@@ -336,6 +342,12 @@ set(latchkey_headers
   include/latchkey/strategy.hpp
   include/latchkey/version.hpp
   include/latchkey/wait.hpp)
+
+# Guards that include the client library of the program.
+set(latchkey_fence_headers
+  include/latchkey/fences/mysql.hpp
+  include/latchkey/fences/postgresql.hpp
+  include/latchkey/fences/redis.hpp)
 
 # Those that need a compiler with C++26 reflection.
 set(latchkey_reflection_headers

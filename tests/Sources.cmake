@@ -42,6 +42,7 @@ set(latchkey_tests_sources
   unit/docs/reference_backend_test.cpp
   unit/docs/reference_test.cpp
   unit/fences/fence_test.cpp
+  unit/fences/fenced_file_test.cpp
   unit/fences/seen_fences_test.cpp
   unit/install/annotated_class_test.cpp
   unit/install/check_test.cpp

@@ -41,8 +41,10 @@ TOPICS = [
            "owner.hpp": None, "options.hpp": None, "quorum.hpp": None, "leader.hpp": None,
            "once_per.hpp": None, "cron.hpp": None, "count_down_latch.hpp": None}),
     Topic("fencing", "Fencing",
-          "Fences, and guards that refuse old ones.",
-          {"fence.hpp": None, "fences/seen_fences.hpp": None}),
+          "Fences, and guards that refuse old ones. [Fencing](../fencing.md) says which to take.",
+          {"fence.hpp": None, "fences/seen_fences.hpp": None, "fences/sql.hpp": None,
+           "fences/postgresql.hpp": None, "fences/mysql.hpp": None, "fences/redis_script.hpp": None,
+           "fences/redis.hpp": None, "fences/fenced_file.hpp": None}),
     Topic("administration", "Administration",
           "What a backend says about its locks. [Inspecting and force-releasing "
           "locks](../operate.md#inspecting-and-force-releasing-locks) shows how to use it.",

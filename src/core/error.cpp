@@ -167,7 +167,7 @@ FenceError::FenceError(std::string_view text, std::size_t column, const std::str
 
 FenceRejected::FenceRejected(std::string key, std::uint64_t presented, std::uint64_t highest)
     : Error(detail::printable(stale_sentence(key, presented) + "token " + std::to_string(highest) +
-                              " was seen before: its sender lost the lock to a later holder")),
+                              " was seen before; the lock went to a later holder")),
       key_(std::move(key)),
       presented_(presented),
       highest_(highest) {}

@@ -1,43 +1,14 @@
 // The real tool, run by tests.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/process.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace latchkey::tests {
-
-/// A temporary folder of one test, wiped at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "latchkey-cli-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] std::string read(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(path_ / name).rdbuf();
-    return text.str();
-  }
-  [[nodiscard]] bool has(const std::string& name) const {
-    return std::filesystem::exists(path_ / name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The command line of the tool: `latchkey` and the words.
 inline std::vector<std::string> latchkey(std::vector<std::string> words) {

@@ -152,7 +152,9 @@ inline constexpr std::array third_parties{
                "src/redis and its tests",
                {"src/redis/", "tests/redis/", "tests/support/servers/", "tests/consumer/",
                 "bench/redis_"}},
-    ThirdParty{"hiredis/", "no file of latchkey's", {"tests/consumer/"}},
+    ThirdParty{"hiredis/",
+               "the guard in Redis",
+               {"include/latchkey/fences/redis.hpp", "tests/consumer/", "tests/stores/fences/"}},
     ThirdParty{"openssl/", "src/redis and the etcd store", {"src/redis/", "src/stores/etcd/"}},
     ThirdParty{"latchkey/third_party/",
                "the reflect layer",
@@ -185,12 +187,15 @@ inline constexpr std::array third_parties{
         "bson/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{
         "mongoc/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
-    ThirdParty{
-        "mysql/", "the MySQL store", {"src/stores/mysql/", "tests/stores/", "bench/stores/"}},
-    ThirdParty{
-        "libpq-fe.h",
-        "the PostgreSQL store, and the example that uses its transactions",
-        {"src/stores/postgresql/", "tests/stores/", "bench/stores/", "examples/transactions/"}},
+    ThirdParty{"mariadb/", "the guard in MySQL", {"include/latchkey/fences/mysql.hpp"}},
+    ThirdParty{"mysql/",
+               "the MySQL store and the guard in MySQL",
+               {"src/stores/mysql/", "include/latchkey/fences/mysql.hpp", "tests/stores/",
+                "bench/stores/"}},
+    ThirdParty{"libpq-fe.h",
+               "the PostgreSQL store, the guard in PostgreSQL, and the example of transactions",
+               {"src/stores/postgresql/", "include/latchkey/fences/postgresql.hpp", "tests/stores/",
+                "bench/stores/", "examples/transactions/"}},
     ThirdParty{"zookeeper/", "the ZooKeeper store", {"src/stores/zookeeper/", "tests/stores/"}},
     ThirdParty{"CLI/", "examples and the command line tool", {"examples/", "src/cli/"}},
 };

@@ -35,7 +35,7 @@ TEST(SeenFences, RefusesALowerTokenAndNamesBoth) {
     EXPECT_EQ(error.highest(), 9U);
     EXPECT_STREQ(error.what(),
                  "the fence of 'order:42' is too old: token 5 was presented, but token 9 was seen "
-                 "before: its sender lost the lock to a later holder");
+                 "before; the lock went to a later holder");
   }
   EXPECT_EQ(seen.highest("order:42"), 9U);
 }
