@@ -44,7 +44,9 @@ class WaitPrinter(Printer):
 class LeasePrinter(Printer):
     def to_string(self):
         length = number_in(self.value["length_"])
-        return f"Lease({length} ms)" if length else "Lease(watchdog)"
+        limit = number_in(self.value["limit_"])
+        most = f", held at most {limit} ms" if limit else ""
+        return (f"Lease({length} ms" if length else "Lease(watchdog") + most + ")"
 
 
 class LockPrinter(Printer):

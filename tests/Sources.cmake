@@ -82,6 +82,7 @@ set(latchkey_tests_sources
   unit/locks/event_queue_test.cpp
   unit/locks/events_test.cpp
   unit/locks/fork_test.cpp
+  unit/locks/held_at_most_test.cpp
   unit/locks/hold_test.cpp
   unit/locks/immediate_batch_test.cpp
   unit/locks/lifetime_test.cpp
@@ -274,6 +275,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_immediate_test.cpp
   sim/coordinator/coordinator_join_lease_test.cpp
   sim/coordinator/coordinator_join_test.cpp
+  sim/coordinator/coordinator_limit_test.cpp
   sim/coordinator/coordinator_outage_test.cpp
   sim/coordinator/coordinator_permit_queue_test.cpp
   sim/coordinator/coordinator_permit_test.cpp

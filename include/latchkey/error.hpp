@@ -106,13 +106,18 @@ class LockTimeout : public LockError {
 /// The hold ended before its holder released it: others may have held the lock meanwhile.
 class LockLost : public LockError {
  public:
-  explicit LockLost(LockSite site, std::optional<std::chrono::milliseconds> held = std::nullopt);
+  explicit LockLost(LockSite site, std::optional<std::chrono::milliseconds> held = std::nullopt,
+                    bool held_too_long = false);
 
   /// The time from the grant until the loss was noticed; empty: unknown.
   [[nodiscard]] std::optional<std::chrono::milliseconds> held() const noexcept { return held_; }
+  /// Whether it ended because its holder had it for as long as held_at_most allows. False: its
+  /// lease ended without a renewal, or the backend no longer had it.
+  [[nodiscard]] bool held_too_long() const noexcept { return held_too_long_; }
 
  private:
   std::optional<std::chrono::milliseconds> held_;
+  bool held_too_long_;
 };
 
 /// An unlock by an owner that does not hold the lock.

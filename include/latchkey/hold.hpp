@@ -39,7 +39,8 @@ using Held = std::variant<RemoteHold*, MultiHold*>;
 struct alignas(4) HoldTerms {
   LockType type = LockType::REENTRANT;
   bool watchdog = false;
-  bool detached = false;  ///< its destructor does not wait for the backend's reply
+  bool detached = false;   ///< its destructor does not wait for the backend's reply
+  std::uint8_t limit = 0;  ///< the number of the limit that held_at_most sets; 0: none
 };
 }  // namespace detail
 
@@ -116,8 +117,9 @@ class [[nodiscard(
   [[nodiscard]] std::stop_token stop_token() const;
 
   /// Moves the deadline to `lease` from now, never to an earlier time. Returns false if the backend
-  /// no longer has the hold. Throws BackendUnavailable if the backend does not reply; the old
-  /// deadline stays then.
+  /// no longer has the hold, and also, without a change, if the deadline would be later than
+  /// held_at_most allows: lost() tells the two apart. Throws BackendUnavailable if the backend does
+  /// not reply; the old deadline stays then.
   bool extend(std::chrono::milliseconds lease);
 
   /// The key stays locked for at least `time` from now, also if this Hold is released or destroyed

@@ -11,8 +11,17 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
+class Lease;
+namespace detail {
+constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcept;
+}
+
 /// A lease without an end: the process renews it every third of `Options::watchdog` while it lives.
-struct Watchdog {};
+struct Watchdog {
+  /// As Lease::held_at_most: `watchdog.held_at_most(10min)` is renewed for 10 minutes at most.
+  template <class Rep, class Period>
+  [[nodiscard]] constexpr Lease held_at_most(std::chrono::duration<Rep, Period> time) const;
+};
 inline constexpr Watchdog watchdog{};
 
 /// The time for which a lock is granted: any std::chrono duration from 10 ms to 10 years, or
@@ -32,6 +41,26 @@ class Lease {
           "std::chrono_literals), std::chrono::minutes(1) or "
           "latchkey::watchdog, not a bare number");
 
+  /// This lease for a hold that ends at the latest `time` after its grant, so that a holder that
+  /// hangs does not keep the lock for ever: the watchdog makes its last renewal so that the hold
+  /// ends then, and Hold::extend goes no further. docs/guarantees.md has the bound. From 10 ms to
+  /// 10 years; resolution: 1 ms, rounded down. A time out of range, or a lease that is longer,
+  /// throws std::invalid_argument; for a constant it is a compile error.
+  template <class Rep, class Period>
+  [[nodiscard]] constexpr Lease held_at_most(std::chrono::duration<Rep, Period> time) const {
+    Lease limited = *this;
+    limited.limit_ = checked_limit(time);
+    if (limited.limit_ < length_) {
+      throw std::invalid_argument(
+          "the lease is longer than held_at_most allows: say a shorter lease, or "
+          "latchkey::watchdog");
+    }
+    return limited;
+  }
+
+  /// The time that held_at_most was called with; 0: it was not called.
+  [[nodiscard]] constexpr std::chrono::milliseconds held_at_most() const noexcept { return limit_; }
+
   [[nodiscard]] constexpr bool is_watchdog() const noexcept { return length_.count() == 0; }
 
   /// The length that is sent to the backend; `period` is Options::watchdog.
@@ -43,6 +72,8 @@ class Lease {
   friend constexpr bool operator==(Lease, Lease) noexcept = default;
 
  private:
+  friend constexpr Lease detail::limit_lease(Lease lease, std::chrono::milliseconds time) noexcept;
+
   template <class Rep, class Period>
   static constexpr std::chrono::milliseconds checked(std::chrono::duration<Rep, Period> length) {
     using Wide = std::chrono::duration<long double, std::milli>;
@@ -55,8 +86,37 @@ class Lease {
     return std::chrono::ceil<std::chrono::milliseconds>(length);
   }
 
-  std::chrono::milliseconds length_;  // 0: the watchdog renews it
+  template <class Rep, class Period>
+  static constexpr std::chrono::milliseconds checked_limit(
+      std::chrono::duration<Rep, Period> time) {
+    using Wide = std::chrono::duration<long double, std::milli>;
+    if (Wide(time) < Wide(10) || Wide(time) > Wide(std::chrono::hours(24 * 3'650))) {
+      throw std::invalid_argument(
+          "held_at_most takes a time from 10 ms to 10 years, as in "
+          "latchkey::watchdog.held_at_most(10min)");
+    }
+    return std::chrono::floor<std::chrono::milliseconds>(time);
+  }
+
+  std::chrono::milliseconds length_;    // 0: the watchdog renews it
+  std::chrono::milliseconds limit_{0};  // 0: none
 };
+
+template <class Rep, class Period>
+constexpr Lease Watchdog::held_at_most(std::chrono::duration<Rep, Period> time) const {
+  return Lease(*this).held_at_most(time);
+}
+
+namespace detail {
+
+/// As Lease::held_at_most, for a time in its range. The lease may be longer: a policy, or the code,
+/// gave one of the two, and the shorter one ends the hold.
+constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcept {
+  lease.limit_ = time;
+  return lease;
+}
+
+}  // namespace detail
 
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop

@@ -33,8 +33,9 @@ struct Event {
     closed,          ///< its Locks were closed
     would_deadlock,  ///< its owner holds the key in a mode in which it could never succeed
     renewed,         ///< the watchdog, an extend or a re-entry moved the deadline
-    lost,            ///< a hold ended before its holder released it; `text`: how
-    released,        ///< a hold was released; `held`: after how long
+    /// A hold ended before its holder released it; `text`: how; `held_too_long`.
+    lost,
+    released,             ///< a hold was released; `held`: after how long
     release_unconfirmed,  ///< a hold was released and the backend has not confirmed it; see `text`
     abandoned,            ///< a thread ended while it held by lock(): the lease expires by itself
     unlock_error,         ///< unlock() or a destructor could not throw an error; `text`: which
@@ -93,6 +94,8 @@ struct Event {
   std::optional<std::uint64_t> fencing_token{};
   /// PERMIT, granted and what ends a hold: how many permits it has; otherwise 0.
   std::uint32_t permits = 0;
+  /// lost: it ended because of held_at_most, not because the backend lost it or did not answer.
+  bool held_too_long = false;
   /// dropped: how many events; granted: how many local holds share the lock, so 1 for a new hold.
   std::uint64_t count = 0;
   std::string text{};

@@ -65,10 +65,12 @@ std::string of_call(const LockSite& site, const std::string& sentence) {
   return text + (site.body_ran ? "; the body ran" : "; the body did not run");
 }
 
-std::string lost_sentence(const LockSite& site, std::optional<std::chrono::milliseconds> held) {
-  std::string text = about(site) +
-                     " was lost before it was released: its lease ended or the backend no longer "
-                     "had it, and another may have held it meanwhile";
+std::string lost_sentence(const LockSite& site, std::optional<std::chrono::milliseconds> held,
+                          bool held_too_long) {
+  std::string text = about(site) + " was lost before it was released: " +
+                     (held_too_long ? "it was held for longer than held_at_most allows"
+                                    : "its lease ended or the backend no longer had it") +
+                     ", and another may have held it meanwhile";
   if (held) text += "; it was held for " + std::to_string(held->count()) + " ms";
   return text;
 }
@@ -104,8 +106,10 @@ LockTimeout::LockTimeout(LockSite site, std::chrono::milliseconds waited, std::s
       waited_(waited),
       holder_(std::move(holder)) {}
 
-LockLost::LockLost(LockSite site, std::optional<std::chrono::milliseconds> held)
-    : LockError(site, lost_sentence(site, held)), held_(held) {}
+LockLost::LockLost(LockSite site, std::optional<std::chrono::milliseconds> held, bool held_too_long)
+    : LockError(site, lost_sentence(site, held, held_too_long)),
+      held_(held),
+      held_too_long_(held_too_long) {}
 
 NotOwner::NotOwner(LockSite site)
     : LockError(site, about(site) + " is not held by this owner by lock(): nothing to unlock") {}

@@ -19,6 +19,7 @@ namespace latchkey::inline v1::sim {
 
 using std::chrono::milliseconds;
 using Kind = Outcome::Kind;
+using detail::MemberReport;
 
 /// One process with one key. Time moves only in `pass`. `sent()` shows what the coordinator
 /// submitted: the verb, the number of the hold, and for verbs with a lease its milliseconds.
@@ -57,8 +58,25 @@ class Script : private ProcessHost {
     return start(type, wait, watchdog, owner, true);
   }
 
-  Caller& extend(Caller& held, milliseconds lease) {
+  /// One of several keys.
+  Caller& acquire_member(LockType type, Lease lease, MemberReport& report) {
+    member_ = &report;
+    Caller& call = acquire(type, std::chrono::seconds(1), lease);
+    member_ = nullptr;
+    return call;
+  }
+  /// All of the several keys are granted.
+  HoldLimits::Number limit(Caller& held, milliseconds most) {
+    handle([&](Coordinator& its, EventContext& one) {
+      held.limit = its.limit(*held.hold, later(one.now(), most));
+    });
+    return held.limit;
+  }
+
+  /// `up_to_limit`: as that of several keys.
+  Caller& extend(Caller& held, milliseconds lease, bool up_to_limit = false) {
     Caller& call = fresh(held.owner, held.type);
+    call.up_to_limit = up_to_limit;
     call.until = now() + process_->settings().command_timeout;
     handle([&](Coordinator& its, EventContext& one) { its.extend(*held.hold, lease, call, one); });
     return call;
@@ -78,7 +96,8 @@ class Script : private ProcessHost {
     const auto until = keep.count() > 0 ? now() + keep : Clock::time_point::min();
     handle(
         [&](Coordinator& its, EventContext& one) {
-          its.release(*held.hold, held.type, held.lease.is_watchdog(), until, &call, one);
+          its.release(*held.hold, held.type, held.lease.is_watchdog(), until, &call, one,
+                      held.limit_number());
         },
         call);
     return call;
@@ -205,6 +224,7 @@ class Script : private ProcessHost {
     Waiter& call = fresh(owner, type);
     call.lease = lease;
     call.by_lock = by_lock;
+    call.member = member_;
     call.forever = wait.is_forever();
     call.grace = Call::grace_of(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
@@ -281,6 +301,7 @@ class Script : private ProcessHost {
   void published(Process&, const Event& event) override {
     if (!events_.empty()) events_ += ", ";
     events_ += to_string(event.kind);
+    if (event.held_too_long) events_ += " by its limit";
   }
 
   Clock::duration truth_{};
@@ -288,6 +309,7 @@ class Script : private ProcessHost {
   std::unique_ptr<Process> process_;
   std::vector<std::unique_ptr<Waiter>> calls_;
   std::deque<Request*> open_;
+  MemberReport* member_ = nullptr;
   bool at_once_ = false;
   std::deque<Kind> next_kinds_;
   std::string sent_;
@@ -296,3 +318,4 @@ class Script : private ProcessHost {
 };
 
 }  // namespace latchkey::inline v1::sim
+// tidy: long-file because the tests write all their schedules with this one class

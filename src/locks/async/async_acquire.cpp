@@ -12,7 +12,10 @@ namespace latchkey::inline v1::detail {
 namespace {
 
 HoldTerms terms_of(const Call& call) noexcept {
-  return {.type = call.type, .watchdog = call.lease.is_watchdog(), .detached = true};
+  return {.type = call.type,
+          .watchdog = call.lease.is_watchdog(),
+          .detached = true,
+          .limit = call.limit_number()};
 }
 
 }  // namespace

@@ -113,8 +113,10 @@ std::optional<Hold> AsyncMultiAcquire::take() {
     order_after_grant(parts_[member].lock->key, parts_[member].lock->type);
   }
   for (std::size_t member = 0; member < parts_.size(); ++member) {
+    RemoteHold& hold = *steps_.take(member);
     terms.type = parts_[member].lock->type;
-    together->add(*steps_.take(member), terms);
+    terms.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
+    together->add(hold, terms);
   }
   terms.type = parts_.front().lock->type;
   return HoldAccess::make(together.release(), terms);
@@ -153,6 +155,7 @@ void AsyncMultiAcquire::start_extend(std::size_t member, RemoteHold& hold,
   Part& part = parts_[member];
   const Clock::time_point end = by_clock_of(*part.space, later(until_, grace_));
   KeyCall& call = part.call.emplace(*part.space, *this);
+  call.keep_to_limit();
   if (call.start_extend(hold, part.lock->type, lease, end)) ++unanswered_;
 }
 

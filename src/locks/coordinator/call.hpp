@@ -15,6 +15,7 @@
 #include <latchkey/permits.hpp>
 
 #include "core/lazy_string.hpp"
+#include "locks/coordinator/hold_limits.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 
 namespace latchkey::inline v1 {
@@ -48,6 +49,7 @@ enum class Answer : std::uint8_t {
   closed,
   unavailable,  ///< no answer of the backend: the outcome is unknown
   refused,      ///< the backend rejected the request
+  too_long,     ///< extend: held_at_most does not allow it
 };
 
 /// The events that the listener has received about one key of an acquire of several keys. The
@@ -98,6 +100,8 @@ struct Call : AcquireTerms {
   /// How long after `until` the answer to the first attempt is waited for.
   std::chrono::milliseconds grace{};
   Parker* parker = nullptr;  ///< where the caller sleeps
+  /// extend: as far as held_at_most allows, instead of not at all.
+  bool up_to_limit = false;
   /// Not null: no thread waits for the call. The timer thread brings its ticks.
   CallCompletion* completion = nullptr;
 
@@ -106,6 +110,8 @@ struct Call : AcquireTerms {
   std::atomic<bool> done{false};
   Answer answer = Answer::pending;
   RemoteHold* hold = nullptr;              ///< granted: the hold; before: the claim
+  HoldLimits::Number limit = 0;            ///< re-entered, joined or handed over: its limit
+  bool held_too_long = false;              ///< lost: because of held_at_most
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock: how the owner holds
   /// busy: the holder, if known; would_deadlock: the holder's method.
   LazyString holder;
@@ -132,6 +138,12 @@ struct Call : AcquireTerms {
   bool waits = false;              ///< the event `waiting` was reported
   bool waking = false;             ///< among the wakes, or the completed calls, of this event
   Call* next_completed = nullptr;  ///< link in CompletedCalls
+
+  /// granted: the number of its limit in the hold. The first local hold has the first number.
+  [[nodiscard]] HoldLimits::Number limit_number() const noexcept {
+    const bool is_first = limit == 0 && member == nullptr && lease.held_at_most().count() != 0;
+    return is_first ? HoldLimits::first : limit;
+  }
 
   /// The wait begins.
   void start(Clock::time_point now) noexcept {

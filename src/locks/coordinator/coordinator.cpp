@@ -62,8 +62,14 @@ void Coordinator::unlock(Call& call, EventContext& context) {
 }
 
 void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
-                          Clock::time_point retain_until, Call* call, EventContext& context) {
-  ReleaseLogic(*this, context).release(hold, type, watched, retain_until, call);
+                          Clock::time_point retain_until, Call* call, EventContext& context,
+                          HoldLimits::Number limit) {
+  ReleaseLogic(*this, context).release(hold, type, watched, retain_until, call, limit);
+}
+
+HoldLimits::Number Coordinator::limit(RemoteHold& hold, Clock::time_point until) noexcept {
+  holds.due_by(until);
+  return hold.limits.add(until);
 }
 
 void Coordinator::extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call,

@@ -120,9 +120,13 @@ class Coordinator : private KeyState {
   /// Undoes one lock() of the owner in `call.type`.
   void unlock(Call& call, EventContext& context);
   /// Undoes what one Hold was granted. `watched`: its lease was `watchdog`. `retain_until`: the key
-  /// stays locked until then. `call` is null if nobody waits for the outcome.
+  /// stays locked until then. `call` is null if nobody waits for the outcome. `limit`: the number
+  /// of its limit.
   void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point retain_until,
-               Call* call, EventContext& context);
+               Call* call, EventContext& context, HoldLimits::Number limit = 0);
+  /// A local hold of `hold`, one of several keys that are now granted, ends at `until` at the
+  /// latest. Returns the number of its limit.
+  [[nodiscard]] HoldLimits::Number limit(RemoteHold& hold, Clock::time_point until) noexcept;
   void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, EventContext& context);
   /// Until the same number of unpins, checks renew a hold with a fixed lease, too: its acquire of
   /// several keys still waits for others.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -19,6 +20,8 @@ class LockSpace;
 /// The settings of a Locks that its coordinators need.
 struct CoordinatorSettings {
   std::chrono::milliseconds watchdog = std::chrono::seconds(30);
+  std::chrono::milliseconds min_lease{10};         ///< Capabilities::min_lease
+  std::chrono::milliseconds lease_granularity{1};  ///< Capabilities::lease_granularity
   std::chrono::milliseconds command_timeout = std::chrono::seconds(2);
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
   /// For how long the calls of this process may hand one hold on. 0: never.
@@ -41,6 +44,14 @@ struct CoordinatorSettings {
   const Clock* announced_time = nullptr;
   /// Ids are numbered in steps of this: the shards share one space of ids without meeting.
   std::uint64_t id_step = 1;
+
+  /// The shortest lease from `least` on that the backend offers.
+  [[nodiscard]] std::chrono::milliseconds offered_lease(
+      std::chrono::milliseconds least) const noexcept {
+    const auto steps =
+        (least + lease_granularity - std::chrono::milliseconds(1)) / lease_granularity;
+    return std::max(min_lease, steps * lease_granularity);
+  }
 };
 
 /// Settings, fresh hold ids and chance. Guarded by the shard's mutex.

@@ -14,6 +14,13 @@ Clock::time_point end_of_lease(Clock::time_point sent, std::chrono::milliseconds
   return later(sent, lease) - std::max(Clock::duration(lease) / 100, least);
 }
 
+// The inverse of end_of_lease, rounded up.
+std::chrono::milliseconds lease_until(Clock::time_point end, Clock::time_point sent) noexcept {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<milliseconds>(end - sent);
+  return left + std::max(milliseconds(5), milliseconds((left.count() + 98) / 99));
+}
+
 Clock::time_point common_check_time(Clock::time_point at, Clock::duration interval,
                                     Clock::duration phase) noexcept {
   if (at == Clock::never()) return at;
@@ -30,7 +37,7 @@ Clock::time_point RemoteHold::due() const noexcept {
         return std::min(stop_pending ? check_at : Clock::never(), subscription.retry_at);
       }
       return std::min({deadline_point(), check_request.in_flight ? Clock::never() : check_at,
-                       subscription.retry_at});
+                       limits.earliest(), subscription.retry_at});
     case Stage::retained: return std::min({deadline_point(), retain_until, subscription.retry_at});
     case Stage::releasing: return std::min(repeat_at, subscription.retry_at);
   }
@@ -41,7 +48,7 @@ bool RemoteHold::move_deadline(Clock::time_point sent_at,
                                std::chrono::milliseconds granted) noexcept {
   const Clock::time_point end = end_of_lease(sent_at, granted);
   if (end > deadline_point()) lease = in_force = granted;
-  return deadline.move(end);
+  return deadline.move(std::min(end, limits.earliest()));
 }
 
 void RemoteHold::note_attempt(const Outcome& reply) noexcept {

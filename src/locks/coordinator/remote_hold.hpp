@@ -15,6 +15,7 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/coordinator/call.hpp"
+#include "locks/coordinator/hold_limits.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/coordinator/local_deadline.hpp"
 #include "locks/coordinator/subscription.hpp"
@@ -111,6 +112,7 @@ class RemoteHold {
   /// The listener knows of its release, or that it is unconfirmed; or it is left to those that have
   /// joined it, each of which has an end of its own.
   bool end_reported = false;
+  bool held_too_long = false;  ///< lost because of held_at_most
   Owner owner = Owner::nobody();
   Origin origin{};  ///< Call::origin of the first call that was granted to `owner`
 
@@ -130,6 +132,7 @@ class RemoteHold {
   std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
   std::uint32_t watchdogs = 0;      ///< those with the lease `watchdog`, joiners' included
   std::uint32_t pins = 0;  ///< acquires of several keys that have it renewed while they wait
+  HoldLimits limits;       ///< held_at_most: those of the local holds
 
   // READs of several owners that share one hold at the backend.
   /// Held: the hold that it has joined, whose id and lease it shares, and which sends all requests.
@@ -248,10 +251,29 @@ class RemoteHold {
   [[nodiscard]] bool never_ran() const noexcept {
     return attempts == Attempts::none && !acquire_request.in_flight;
   }
-  /// The length of the lease that its next renewal asks for.
+  /// The length of the lease that its next renewal asks for, unless its limit is nearer.
   [[nodiscard]] std::chrono::milliseconds period(
       std::chrono::milliseconds watchdog) const noexcept {
-    return watchdogs > 0 ? watchdog : lease;
+    if (watchdogs == 0) return lease;
+    return has_limit() ? std::min(watchdog, longest_hold()) : watchdog;
+  }
+  /// Whether held_at_most limits it.
+  [[nodiscard]] bool has_limit() const noexcept { return limits.earliest() != Clock::never(); }
+  /// Whether the holder has had it for as long as held_at_most allows.
+  [[nodiscard]] bool has_reached_limit(Clock::time_point now) const noexcept {
+    return now >= limits.earliest();
+  }
+  /// Whether it is lost, or about to be, because of held_at_most.
+  [[nodiscard]] bool is_held_too_long(Clock::time_point now) const noexcept {
+    return held_too_long || (!is_marked_lost() && has_reached_limit(now));
+  }
+  /// Whether no renewal can move its deadline, which is the end that held_at_most sets.
+  [[nodiscard]] bool ends_at_limit() const noexcept {
+    return has_limit() && deadline_point() >= limits.earliest();
+  }
+  /// has_limit(): the time from its grant to its limit.
+  [[nodiscard]] std::chrono::milliseconds longest_hold() const noexcept {
+    return std::chrono::ceil<std::chrono::milliseconds>(limits.earliest() - granted_at);
   }
   /// When the next tick is due for it; the calls that wait for it have alarms of their own.
   [[nodiscard]] Clock::time_point due() const noexcept;
@@ -266,8 +288,8 @@ class RemoteHold {
   void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
   /// Notes the attempt that has this `reply`, unless it never ran.
   void note_attempt(const Outcome& reply) noexcept;
-  /// Moves the deadline to the end of a lease that was `granted` by the request of `sent_at`, never
-  /// back. False: a thread has seen it pass.
+  /// Moves the deadline to the end of a lease that was `granted` by the request of `sent_at`, but
+  /// not beyond its limit, and never back. False: a thread has seen it pass.
   [[nodiscard]] bool move_deadline(Clock::time_point sent_at,
                                    std::chrono::milliseconds granted) noexcept;
   /// The pause after a reply that did not confirm the release, until it is sent again. `grows`: it
@@ -291,6 +313,8 @@ inline void RemoteHold::reset() noexcept {
   downgrade = Downgrade::none;
   expiry = Expiry::unset;
   unreported = stop_pending = end_reported = retry_requested = release_again = false;
+  held_too_long = false;
+  if (has_limit()) limits.clear();
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
   locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
@@ -318,6 +342,11 @@ inline void RemoteHold::reset() noexcept {
 /// lease, at least 5 ms, is kept back, so the holder stops believing before the backend does.
 [[nodiscard]] Clock::time_point end_of_lease(Clock::time_point sent,
                                              std::chrono::milliseconds lease) noexcept;
+
+/// The lease to request at `sent` for a hold that is to end at `end`: end_of_lease of it is not
+/// before `end`, and less than 2 ms after it.
+[[nodiscard]] std::chrono::milliseconds lease_until(Clock::time_point end,
+                                                    Clock::time_point sent) noexcept;
 
 /// The last common time for checks that is not after `at`. It is earlier by less than an eighth of
 /// `interval`, the time between two checks of a hold. The common times of a longer interval are

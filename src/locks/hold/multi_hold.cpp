@@ -25,7 +25,8 @@ struct MultiHold::Part {
   BlockingCall call;
 
   [[nodiscard]] bool failed() const noexcept {
-    return call.answer() != Answer::granted && call.answer() != Answer::lost;
+    const bool is_value = call.answer() == Answer::lost || call.answer() == Answer::too_long;
+    return call.answer() != Answer::granted && !is_value;
   }
   [[noreturn]] void fail(const ErrorContext* context = nullptr) {
     call.fail(call.answer(), key, call.call().asked, context);

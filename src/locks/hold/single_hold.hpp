@@ -12,12 +12,23 @@
 
 #include <latchkey/fence.hpp>
 #include <latchkey/hold.hpp>
+#include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
 
+#include "locks/coordinator/hold_limits.hpp"
 #include "locks/coordinator/remote_hold.hpp"
 
 namespace latchkey::inline v1::detail {
 
 struct ErrorContext;
+
+/// The terms of the first local hold of a RemoteHold.
+[[nodiscard]] inline HoldTerms first_terms(LockType type, const Lease& lease) noexcept {
+  const bool has_limit = lease.held_at_most().count() != 0;
+  return {.type = type,
+          .watchdog = lease.is_watchdog(),
+          .limit = has_limit ? HoldLimits::first : HoldLimits::Number{0}};
+}
 
 /// One Hold's share of a RemoteHold. A handle: copies refer to the same share, which is released
 /// once. The functions mean what Hold documents; lost() and stop_token() may be called by any

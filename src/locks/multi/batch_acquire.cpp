@@ -114,8 +114,7 @@ void BatchAcquire::run(Clock::time_point until) {
 // Claims the keys and sends the request. False: every call is answered already.
 bool BatchAcquire::start(BatchRequest& request) {
   Host host(*this);
-  return BatchSteps(host, request.claims)
-      .start(items_.size(), request, attempt_.lease.length(space_.options().watchdog));
+  return BatchSteps(host, request.claims).start(items_.size(), request);
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -67,7 +67,7 @@ class BatchSteps {
 
   /// Takes the place of each of `items` keys in its local queue and submits `request` if it is the
   /// first in all of them. False: every call is answered already. Throws std::bad_alloc.
-  bool start(std::size_t items, Request& request, std::chrono::milliseconds lease) {
+  bool start(std::size_t items, Request& request) {
     bool first_everywhere = false;
     std::exception_ptr failure;
     try {
@@ -78,7 +78,7 @@ class BatchSteps {
     if (!first_everywhere) complete(busy_elsewhere());
     if (failure) std::rethrow_exception(failure);
     if (!first_everywhere || claims_.members.empty()) return false;
-    prepare(request, lease);
+    prepare(request);
     return send(request);
   }
 
@@ -112,11 +112,11 @@ class BatchSteps {
     return true;
   }
 
-  void prepare(Request& request, std::chrono::milliseconds lease) const {
+  void prepare(Request& request) const {
     request.verb = Verb::acquire_all;
     request.members = claims_.members;
     request.key = claims_.members.front().key;
-    request.lease = lease;
+    request.lease = claims_.claims.front()->lease;  // all of them ask for the same
     request.sent = claims_.sent;
   }
 

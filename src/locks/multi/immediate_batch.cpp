@@ -27,7 +27,7 @@ MultiHold::Owned ImmediateBatch::acquire(LockSpace& space, std::span<const std::
   if (!batch.take()) return nullptr;
   for (const Item& item : items) {
     order_after_grant(item.key, terms.type);
-    all->add(*item.claim, {terms.type, terms.lease.is_watchdog()});
+    all->add(*item.claim, first_terms(terms.type, terms.lease));
   }
   return all;
 }

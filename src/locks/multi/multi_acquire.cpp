@@ -129,8 +129,9 @@ void MultiAcquire::start_acquire(std::size_t member, Clock::time_point until) {
 void MultiAcquire::start_extend(std::size_t member, RemoteHold& hold,
                                 std::chrono::milliseconds lease) {
   Part& part = parts_[member];
-  part.call.emplace(*part.space)
-      .start_extend(hold, part.lock->type, lease, by_clock_of(*part.space, end()));
+  BlockingCall& call = part.call.emplace(*part.space);
+  call.keep_to_limit();
+  call.start_extend(hold, part.lock->type, lease, by_clock_of(*part.space, end()));
 }
 
 // `part.call` stays as it is: its error may be thrown afterwards.
@@ -197,7 +198,11 @@ Hold MultiAcquire::take() {
   });
   const HoldTerms terms{parts_.front().lock->type, attempt_.lease.is_watchdog()};
   for (std::size_t member = 0; member < parts_.size(); ++member) {
-    together->add(*steps_.take(member), {parts_[member].lock->type, terms.watchdog});
+    RemoteHold& hold = *steps_.take(member);
+    HoldTerms its = terms;
+    its.type = parts_[member].lock->type;
+    its.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
+    together->add(hold, its);
   }
   return Hold(together.release(), terms);
 }

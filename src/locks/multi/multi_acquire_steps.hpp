@@ -162,7 +162,9 @@ class MultiAcquireSteps {
   }
 
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept {
-    return lease_.length(std::chrono::milliseconds(0));
+    const std::chrono::milliseconds length = lease_.length(std::chrono::milliseconds(0));
+    const std::chrono::milliseconds most = lease_.held_at_most();
+    return most.count() == 0 ? length : std::min(length, most);
   }
   [[nodiscard]] bool needs_extension(std::size_t member) const noexcept {
     if (lease_.is_watchdog()) return false;

@@ -74,7 +74,9 @@ void throw_answer(LockSpace& space, const Call& call, std::string_view key,
   const auto waited = std::chrono::duration_cast<milliseconds>(space.clock().now() - call.asked);
   switch (call.answer) {
     case Answer::busy: throw LockTimeout(std::move(site), waited, name_holder(space, call, key));
-    case Answer::lost: throw LockLost(std::move(site), std::chrono::floor<milliseconds>(call.held));
+    case Answer::lost:
+      throw LockLost(std::move(site), std::chrono::floor<milliseconds>(call.held),
+                     call.held_too_long);
     case Answer::would_deadlock:
       throw WouldDeadlock(std::move(site), call.held_as, std::string(call.holder),
                           only_refused(call));
@@ -87,6 +89,7 @@ void throw_answer(LockSpace& space, const Call& call, std::string_view key,
     case Answer::refused: throw BackendRefused(std::move(site), std::string(call.reason));
     case Answer::pending:
     case Answer::granted:
+    case Answer::too_long:
     case Answer::unavailable: break;
   }
   std::string reason(call.reason.view());

@@ -22,11 +22,12 @@ class LockSpace;
 [[nodiscard]] std::string name_holder(LockSpace& space, const Call& busy, std::string_view key);
 
 /// An unlock, a release or an extend was answered. True: done. False: the lock was lost, which is
-/// thrown if there is a `context`. Throws for every other answer.
+/// thrown if there is a `context`, or held_at_most allows no extend. Throws for every other answer.
 inline bool done_or_throw(LockSpace& space, const Call& call,
                           const ErrorContext* context = nullptr) {
   if (call.answer == Answer::granted) return true;
   if (call.answer == Answer::lost && context == nullptr) return false;
+  if (call.answer == Answer::too_long) return false;
   throw_answer(space, call, call.key, context);
 }
 

@@ -21,6 +21,8 @@ void ErrorContext::describe(LockSite& site) const {
   site.terms += lease.is_watchdog()
                     ? "watchdog"
                     : std::to_string(lease.length(std::chrono::milliseconds(0)).count()) + " ms";
+  if (lease.held_at_most().count() == 0) return;
+  site.terms += ", held at most " + std::to_string(lease.held_at_most().count()) + " ms";
 }
 
 void report_failed_release(const Locks& locks, const LockError& why) noexcept {

@@ -62,6 +62,8 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
                                  CoordinatorSettings::Events events) {
   CoordinatorSettings settings;
   settings.watchdog = options.watchdog;
+  settings.min_lease = capabilities.min_lease;
+  settings.lease_granularity = capabilities.lease_granularity;
   settings.command_timeout = options.command_timeout;
   settings.unavailable_after = options.unavailable_after;
   settings.pushes = capabilities.pushes;

@@ -95,7 +95,7 @@ void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
   if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) [[likely]] {
-    return Hold(hold, {attempt.type, attempt.lease.is_watchdog()});
+    return Hold(hold, first_terms(attempt.type, attempt.lease));
   }
   return acquire_by_call(key, owner, attempt);
 }
@@ -118,7 +118,7 @@ Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
                                            const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
-  const HoldTerms terms{attempt.type, attempt.lease.is_watchdog()};
+  const HoldTerms terms = first_terms(attempt.type, attempt.lease);
   if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) return Hold(hold, terms);
   BlockingCall call(*this);
   if (names_announced(attempt)) call.report_timeout_later();
@@ -132,7 +132,9 @@ std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
 }
 
 Hold LockSpace::hold_of(const Call& granted) {
-  return Hold(granted.hold, {granted.type, granted.lease.is_watchdog()});
+  return Hold(granted.hold, {.type = granted.type,
+                             .watchdog = granted.lease.is_watchdog(),
+                             .limit = granted.limit_number()});
 }
 
 bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {

@@ -84,6 +84,16 @@ bool ShardDriver::out_of_memory(Outcome& outcome) noexcept {
   return true;
 }
 
+HoldLimits::Number ShardDriver::limit(RemoteHold& hold, const Lease& lease) noexcept {
+  if (lease.held_at_most().count() == 0) return 0;
+  Coordinator& home = *hold.home;
+  Shard& shard = shard_of(home.hash);
+  const ShardLock lock(shard);
+  const auto number = home.limit(hold, later(to_.clock.now(), lease.held_at_most()));
+  schedule(shard, home);
+  return number;
+}
+
 void ShardDriver::withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim) {
   handle(shard, lock, home, [&](EventContext& context) {
     if (claim != nullptr) home.withdraw(*claim, context);

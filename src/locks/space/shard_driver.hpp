@@ -12,6 +12,7 @@
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
+#include <latchkey/lease.hpp>
 
 #include "core/key_table.hpp"
 #include "core/mutex.hpp"
@@ -62,6 +63,9 @@ class ShardDriver final : public ImmediateBackend {
     const ScopedLock lock(shard_of(hold.home->hash).mutex);
     Coordinator::unpin(hold);
   }
+  /// Begins the time that held_at_most of `lease` allows a local hold of one of several keys, all
+  /// of which are granted now. Returns the number of its limit; 0: there is none.
+  [[nodiscard]] HoldLimits::Number limit(RemoteHold& hold, const Lease& lease) noexcept;
   [[nodiscard]] std::size_t index_of(const Shard& shard) const noexcept {
     return static_cast<std::size_t>(&shard - shards_.data());
   }

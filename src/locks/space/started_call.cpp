@@ -109,7 +109,7 @@ bool StartedCall::start_release(RemoteHold& hold, HoldTerms terms,
   Shard& shard = space_.driver().shard_of(home.hash);
   ShardLock lock(shard);
   const bool pending = bring(shard, lock, home, [&](EventContext& context) {
-    home.release(hold, terms.type, terms.watchdog, linger_until, &call_, context);
+    home.release(hold, terms.type, terms.watchdog, linger_until, &call_, context, terms.limit);
   });
   guard_.hold_released(space_, shard);
   if (call_.answer != Answer::granted) guard_.keep_space(shard);
@@ -124,7 +124,7 @@ void StartedCall::release_without_waiting(RemoteHold& hold, HoldTerms terms,
   Shard& shard = space_.driver().shard_of(home.hash);
   ShardLock lock(shard);
   space_.driver().handle(shard, lock, home, [&](EventContext& context) {
-    home.release(hold, terms.type, terms.watchdog, linger_until, nullptr, context);
+    home.release(hold, terms.type, terms.watchdog, linger_until, nullptr, context, terms.limit);
   });
   guard_.hold_released(space_, shard);
 }

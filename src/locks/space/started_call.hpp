@@ -54,6 +54,8 @@ class StartedCall {
       LATCHKEY_REQUIRES(shard.mutex);
 
   // --- the other calls ---
+  /// An extend goes as far as held_at_most allows, instead of not at all.
+  void keep_to_limit() noexcept { call_.up_to_limit = true; }
   /// Without an answer at `until`, or within Options::command_timeout, it ends as unavailable.
   bool start_extend(RemoteHold& hold, LockType type, std::chrono::milliseconds lease,
                     Clock::time_point until = Clock::never());

@@ -135,7 +135,7 @@ void Client::tear_down() {
     if (hold.by_lock) {
       context_.process->abandon(key, owner, hold.type);
     } else {
-      context_.process->abandon(key, *hold.hold, hold.type, hold.by_watchdog);
+      context_.process->abandon(key, *hold.hold, hold.type, hold.by_watchdog, hold.limit);
     }
   }
   if (!context_.process->tear_down()) {

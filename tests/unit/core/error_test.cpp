@@ -32,6 +32,12 @@ TEST(Error, EveryErrorNamesTheLock) {
             lock +
                 " was lost before it was released: its lease ended or the backend no longer had "
                 "it, and another may have held it meanwhile");
+  EXPECT_EQ(std::string(LockLost(site, 600'000ms, true).what()),
+            lock +
+                " was lost before it was released: it was held for longer than held_at_most "
+                "allows, and another may have held it meanwhile; it was held for 600000 ms");
+  EXPECT_TRUE(LockLost(site, 600'000ms, true).held_too_long());
+  EXPECT_FALSE(LockLost(site).held_too_long());
   EXPECT_EQ(std::string(NotOwner(site).what()),
             lock + " is not held by this owner by lock(): nothing to unlock");
   EXPECT_EQ(std::string(NotHeld(site).what()), "no decorated call of this thread holds 'order:42'");

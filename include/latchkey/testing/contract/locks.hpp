@@ -203,18 +203,26 @@ TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
   }
 }
 
-TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseEnds) {
+// The watchdog renews a lease with held_at_most no longer.
+TYPED_TEST_P(BackendLocks, AHoldIsLostWhenItsLeaseOrHeldAtMostEnds) {
   auto one = this->locks(), other = this->locks();
-  Hold hold = one.lock(this->name).acquire(this->no_wait, this->lease);
-  EXPECT_GT(hold.remaining(), milliseconds(0));
-  this->pass(this->lease + this->unit);
-  EXPECT_TRUE(hold.lost());
-  EXPECT_EQ(hold.remaining(), milliseconds(0));
-  EXPECT_FALSE(hold.extend(this->lease));
-  const auto next = other.lock(this->name).try_acquire(this->no_wait, this->long_lease);
-  ASSERT_TRUE(next);
-  EXPECT_FALSE(hold.release());
-  EXPECT_FALSE(next->lost());
+  for (const Lease wanted : {Lease(this->lease), watchdog.held_at_most(this->lease)}) {
+    SCOPED_TRACE(wanted.is_watchdog() ? "held_at_most" : "lease");
+    const std::string key = this->store.fresh_key();
+    Hold hold = one.lock(key).acquire(this->no_wait, wanted);
+    EXPECT_GT(hold.remaining(), milliseconds(0));
+    if (wanted.is_watchdog()) {
+      EXPECT_FALSE(hold.extend(this->long_lease));
+    }
+    this->pass(this->lease + 2 * this->unit);
+    EXPECT_TRUE(hold.lost());
+    EXPECT_EQ(hold.remaining(), milliseconds(0));
+    EXPECT_FALSE(hold.extend(this->lease));
+    const auto next = other.lock(key).try_acquire(this->no_wait, this->long_lease);
+    ASSERT_TRUE(next);
+    EXPECT_FALSE(hold.release());
+    EXPECT_FALSE(next->lost());
+  }
 }
 
 TYPED_TEST_P(BackendLocks, ExtendMovesTheDeadline) {
@@ -282,7 +290,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendLocks, TwoLocksExcludeEachOther, ReentryIsCou
                             ATimeoutNamesTheBusyLockAndTheWait, AReleaseGrantsTheLockToAWaiter,
                             ExpiredFairLeasesArePassedOnInOrderAndInTime,
                             AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks,
-                            AHoldIsLostWhenItsLeaseEnds, ExtendMovesTheDeadline,
+                            AHoldIsLostWhenItsLeaseOrHeldAtMostEnds, ExtendMovesTheDeadline,
                             EachThreadIsAnOwner, LocksInspectListAndForceRelease,
                             ReleaseHolderEndsTheHoldOfThatHolderOnly);
 

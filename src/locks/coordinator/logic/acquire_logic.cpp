@@ -67,7 +67,7 @@ void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
   if ((!same && !read_in_write) || call.reentry == Reentry::refuse) {
     return answer_deadlock(call, held_as, hold);
   }
-  call.want = call.lease.length(settings().watchdog);
+  call.want = length_of(call.lease);
   if (hold.watchdogs > 0 || call.bundled || two_thirds_remain(hold, call.want)) {
     call.hold = &hold;
     count(call, hold);

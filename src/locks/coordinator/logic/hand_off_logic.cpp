@@ -23,6 +23,7 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   state_.holds.change_owner(hold, next->owner);
   hold.stop = std::stop_source(std::nostopstate);
   hold.granted_at = now();
+  hold.limits.clear();  // each call in turn has a limit of its own
   hold.unreported = false;
   ++hold.hand_offs;
   if (hold.type == LockType::FENCED) {
@@ -52,7 +53,7 @@ bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   if (shard().closed) return false;
   if (!hold.is_settled() || hold.pins > 0) return false;
   if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;
-  const std::chrono::milliseconds wanted = next.lease.length(settings().watchdog);
+  const std::chrono::milliseconds wanted = length_of(next.lease);
   return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);
 }
 

@@ -51,6 +51,7 @@ RemoteHold* JoinLogic::join(Call& call, RemoteHold& hold) {
   state_.waiters.remove(call);
   call.hold = joiner;
   count(call, *joiner);
+  joiner->deadline.set(std::min(joiner->deadline_point(), joiner->limits.earliest()));
   LeaseLogic(*this).renew_soon_for(call, hold);
   answer(call, Answer::granted);
   return joiner;
@@ -73,8 +74,16 @@ bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
   if (now() >= hold.cohort_ends || hold.is_lost(now())) return false;
   const bool is_read = hold.acquire_request.type == LockType::READ;
   const bool answered = hold.attempts == RemoteHold::Attempts::ran;
+  if (hold.has_limit() && !ends_with(call, hold)) return false;
   if (!is_read || !answered || hold.presence != RemoteHold::Presence::possible) return false;
-  return enough_remains(hold.deadline_point(), call.lease.length(settings().watchdog));
+  return enough_remains(hold.deadline_point(), length_of(call.lease));
+}
+
+// The limit of a hold ends those that have joined it as well. It began a moment before, so a call
+// with the same limit, or a shorter one, loses no more than that moment.
+bool JoinLogic::ends_with(const Call& call, const RemoteHold& hold) {
+  const std::chrono::milliseconds limit = call.lease.held_at_most();
+  return limit.count() != 0 && later(hold.granted_at, limit) <= hold.limits.earliest();
 }
 
 RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
@@ -109,8 +118,7 @@ RemoteHold* JoinLogic::leave(RemoteHold& hold, Clock::time_point retain_until, C
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
   } else {
     leases.fail_renewals(hold);
-    shared.keep_until =
-        std::max(shared.keep_until, std::min(retain_until, shared.deadline_point()));
+    shared.keep_until = std::max(shared.keep_until, std::min(retain_until, hold.deadline_point()));
   }
   const bool is_joiner = hold.joined != nullptr;
   const bool is_last = is_joiner && shared.joiners == 1 && shared.local_holds() == 0;
@@ -147,7 +155,7 @@ void JoinLogic::on_renewed(RemoteHold& hold) {
     if (each.joined != &hold) return;
     each.lease = hold.lease;
     each.in_force = hold.in_force;
-    if (each.deadline.move(deadline)) return;
+    if (each.deadline.move(std::min(deadline, each.limits.earliest()))) return;
     leases.mark_lost(each, lost_before_renewal);
     leases.fail_renewals(each);
   });
@@ -157,7 +165,9 @@ void JoinLogic::on_renewed(RemoteHold& hold) {
 void JoinLogic::on_lost(RemoteHold& hold, std::string_view reason) {
   LeaseLogic leases(*this);
   state_.holds.for_each([&](RemoteHold& each) {
-    if (each.joined == &hold) leases.mark_lost(each, reason);
+    if (each.joined != &hold) return;
+    if (hold.held_too_long && each.has_limit()) LeaseLogic::note_held_too_long(each);
+    leases.mark_lost(each, reason);
   });
   while (Call* const call = hold.renewals.first()) leases.fail_renewals(*call->hold);
 }

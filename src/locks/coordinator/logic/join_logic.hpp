@@ -37,6 +37,7 @@ class JoinLogic : public KeyEvent {
  private:
   [[nodiscard]] RemoteHold* other_hold_of(Owner owner);
   [[nodiscard]] bool suits(const RemoteHold& hold, const Call& call);
+  [[nodiscard]] static bool ends_with(const Call& call, const RemoteHold& hold);
   /// The new hold of `call`; null: there is no memory for it.
   [[nodiscard]] RemoteHold* join(Call& call, RemoteHold& hold);
   [[nodiscard]] RemoteHold& make_joiner(const Call& call, RemoteHold& hold);

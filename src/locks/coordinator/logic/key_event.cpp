@@ -31,6 +31,7 @@ std::optional<Event::Kind> event_of(const Call& call) noexcept {
     case Answer::refused: return Event::Kind::refused;
     case Answer::pending:
     case Answer::lost:
+    case Answer::too_long:
     case Answer::not_owner: break;
   }
   return std::nullopt;
@@ -63,6 +64,7 @@ std::string describe(const RemoteHold& hold, Clock::time_point now) {
 
 void KeyEvent::answer_lost(Call& call, const RemoteHold& hold) {
   call.held = now() - hold.granted_at;
+  call.held_too_long = hold.is_held_too_long(now());
   answer(call, Answer::lost);
 }
 
@@ -82,6 +84,13 @@ void KeyEvent::answer_deadlock(Call& call, LockType held_as, const RemoteHold& h
     // The error then names no method.
   }
   answer(call, Answer::would_deadlock);
+}
+
+// The local hold begins now, which is later than the hold at the backend if that is re-entered,
+// joined or handed over.
+void KeyEvent::begin_limit_of(Call& call, RemoteHold& hold) {
+  call.limit = begin_limit(call, hold, now());
+  state_.holds.due_by(hold.limits.earliest());
 }
 
 // The error is thrown when this coordinator may be gone, so the call keeps the key.
@@ -162,6 +171,7 @@ void KeyEvent::report(Event::Kind kind, const RemoteHold& hold, std::string_view
     event.held = now() - hold.granted_at;
     if (kind == Event::Kind::renewed) event.late = now() - hold.check_was_due;
     event.text = text;
+    event.held_too_long = hold.held_too_long;
   });
 }
 

@@ -100,6 +100,12 @@ class KeyEvent : public KeyLogic {
   [[nodiscard]] bool can_submit() noexcept { return context_.out.submits.make_room(); }
   /// Only after can_submit has returned true.
   void submit(Request& request) { context_.out.submits.push_back(&request); }
+  /// Adds the local hold of a call.
+  void count(Call& call, RemoteHold& hold) {
+    if (call.lease.held_at_most().count() != 0) [[unlikely]]
+      begin_limit_of(call, hold);
+    KeyLogic::count(call, hold);
+  }
   /// Fills in what all requests about a hold have in common.
   void prepare(OwnedRequest& request, Verb verb, RemoteHold& hold) {
     KeyLogic::prepare(request, verb, hold, now());
@@ -124,6 +130,7 @@ class KeyEvent : public KeyLogic {
   EventContext& context_;
 
  private:
+  void begin_limit_of(Call& call, RemoteHold& hold);
   void explain(Call& call);
   void report_outcome(const Call& call) noexcept;
   /// Asynchronous calls are notified only when they have an answer.

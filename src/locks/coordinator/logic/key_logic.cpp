@@ -31,4 +31,10 @@ void KeyLogic::announce(RemoteHold& claim) const {
   }
 }
 
+HoldLimits::Number KeyLogic::begin_limit(const AcquireTerms& terms, RemoteHold& hold,
+                                         Clock::time_point now) noexcept {
+  if (terms.member != nullptr) return 0;
+  return hold.limits.add(later(now, terms.lease.held_at_most()));
+}
+
 }  // namespace latchkey::inline v1::detail

@@ -29,6 +29,16 @@ class KeyLogic {
     return *state_.shard->settings;
   }
 
+  /// The length of the lease that a call with these terms asks for: no longer than its limit.
+  [[nodiscard]] std::chrono::milliseconds length_of(const Lease& lease) const noexcept {
+    const std::chrono::milliseconds length = lease.length(settings().watchdog);
+    const std::chrono::milliseconds limit = lease.held_at_most();
+    if (limit.count() == 0) [[likely]]
+      return length;
+    const Clock::time_point start{};
+    return std::min(length, settings().offered_lease(lease_until(start + limit, start)));
+  }
+
   /// The time between two checks of a hold.
   [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
     return hold.period(settings().watchdog) / 3;
@@ -64,7 +74,7 @@ class KeyLogic {
     claim.type = terms.type;
     claim.owner = terms.owner;
     claim.origin = terms.origin;
-    claim.lease = terms.lease.length(settings().watchdog);
+    claim.lease = length_of(terms.lease);
     claim.acquire_request.tokens = 1;
     if (terms.type == LockType::PERMIT) claim.set_permits(terms.permits);
     if (!settings().announcement.empty()) announce(claim);
@@ -83,11 +93,19 @@ class KeyLogic {
     claim.spare_tokens = token > 0 ? claim.acquire_request.tokens - 1 : 0;
     claim.token = token - claim.spare_tokens;
     claim.granted_at = now;
+    if (terms.lease.held_at_most().count() != 0) [[unlikely]] {
+      static_cast<void>(begin_limit(terms, claim, now));
+      deadline = std::min(deadline, claim.limits.earliest());
+    }
     claim.deadline.set(deadline);
     count(terms, claim);
     claim.check_at = next_check(claim, claim.acquire_request.sent);
     state_.holds.due_by(std::min(deadline, claim.check_at));
   }
+  /// Begins the time that held_at_most allows one local hold. Returns the number of its limit. That
+  /// of a member of several keys begins when all of them are granted.
+  static HoldLimits::Number begin_limit(const AcquireTerms& terms, RemoteHold& hold,
+                                        Clock::time_point now) noexcept;
   /// Adds one local hold. The first with the lease `watchdog` brings the next check forward.
   void count(const AcquireTerms& terms, RemoteHold& hold) {
     auto& local_holds = terms.by_lock ? hold.locks : hold.holds;

@@ -21,6 +21,8 @@ using Stage = RemoteHold::Stage;
 void LeaseLogic::extend(RemoteHold& hold, milliseconds lease, Call& call) {
   call.kind = Call::Kind::extend;
   if (hold.stage != Stage::held || hold.is_lost(now())) return answer(call, Answer::lost);
+  const bool is_beyond = later(now(), lease) > hold.limits.earliest();
+  if (is_beyond && !call.up_to_limit) return answer(call, Answer::too_long);
   call.want = lease;
   wait_for_renewal(call, hold);
 }
@@ -58,7 +60,7 @@ void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
 }
 
 void LeaseLogic::renew_soon_for(const Call& call, RemoteHold& hold) {
-  const milliseconds wanted = call.lease.length(settings().watchdog);
+  const milliseconds wanted = length_of(call.lease);
   if (!two_thirds_remain(hold, wanted)) renew_soon(hold, wanted);
 }
 
@@ -80,6 +82,7 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
     hold.check_at = later(now(), repeat_pause);
     return state_.holds.due_by(hold.check_at);
   }
+  if (hold.has_limit()) keep_to_limit(hold, verb, lease);
   prepare(hold.check_request, verb, hold);
   hold.check_request.lease = lease;
   hold.check_request.in_flight = true;
@@ -88,6 +91,17 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   hold.check_at = Clock::never();
   if (state_.holds.due() <= now()) state_.find_due();  // the due time was this check's
   submit(hold.check_request);
+}
+
+// The last renewal brings the deadline to the limit. From then on the hold is only verified.
+void LeaseLogic::keep_to_limit(const RemoteHold& hold, Verb& verb, milliseconds& lease) {
+  if (verb == Verb::renew && hold.ends_at_limit()) {
+    verb = Verb::verify;
+    lease = milliseconds(0);
+  } else if (verb == Verb::renew || verb == Verb::downgrade) {
+    const Clock::time_point end = std::max(hold.limits.earliest(), now());
+    lease = std::min(lease, settings().offered_lease(lease_until(end, now())));
+  }
 }
 
 void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
@@ -148,7 +162,8 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
   const bool acquires = call.kind == Call::Kind::acquire;
   const bool granted = outcome.kind == Outcome::Kind::granted;
   const bool renewed = granted && hold.check_request.verb == Verb::renew;
-  const bool reached = renewed && hold.check_request.lease >= call.want;
+  const bool reached =
+      (renewed && hold.check_request.lease >= call.want) || (granted && hold.ends_at_limit());
   if (!reached && (granted || acquires)) {
     hold.wanted = std::max(hold.wanted, call.want);
     if (!granted) call.last_reply = LastReply::unknown;
@@ -199,12 +214,19 @@ void LeaseLogic::declare_lost(RemoteHold& hold, std::string_view reason) {
 
 bool LeaseLogic::mark_lost(RemoteHold& hold, std::string_view reason) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return false;
+  if (hold.has_reached_limit(now())) note_held_too_long(hold);
+  if (hold.held_too_long) reason = lost_by_limit;
   hold.check_at = Clock::never();
   hold.wanted = milliseconds(0);
   if (hold.end_reported) return true;
   if (hold.stop.stop_possible()) request_stop(hold);
   if (reports(Event::Kind::lost)) report(Event::Kind::lost, hold, reason);
   return true;
+}
+
+void LeaseLogic::note_held_too_long(RemoteHold& hold) noexcept {
+  if (std::exchange(hold.held_too_long, true)) return;
+  if (hold.joined != nullptr) hold.joined->watchdogs -= hold.watchdogs;
 }
 
 void LeaseLogic::request_stop(RemoteHold& hold) noexcept {
@@ -240,7 +262,9 @@ void LeaseLogic::tick(RemoteHold& hold) {
         if (hold.stop_pending && now() >= hold.check_at) request_stop(hold);
         return;
       }
-      if (now() >= hold.deadline_point()) return declare_lost(hold, "its lease ended");
+      if (now() >= hold.deadline_point() || hold.has_reached_limit(now())) {
+        return declare_lost(hold, "its lease ended");
+      }
       if (!hold.check_request.in_flight && now() >= hold.check_at) check(hold);
       return;
     case Stage::retained:

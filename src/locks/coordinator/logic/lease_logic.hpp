@@ -11,6 +11,7 @@
 
 namespace latchkey::inline v1::detail {
 
+inline constexpr std::string_view lost_by_limit = "it was held for as long as held_at_most allows";
 inline constexpr std::string_view lost_before_renewal =
     "its lease ended before the renewal was answered";
 
@@ -39,6 +40,9 @@ class LeaseLogic : public KeyEvent {
   void renew_soon_for(const Call& call, RemoteHold& hold);
   /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
   void fail_renewals(RemoteHold& hold);
+  /// Notes that the hold is lost because of held_at_most. The watchdog of the hold that it has
+  /// joined no longer renews for it.
+  static void note_held_too_long(RemoteHold& hold) noexcept;
   /// Marks the hold as lost, and reports that. False: it was marked already.
   bool mark_lost(RemoteHold& hold, std::string_view reason);
   /// Marks the hold as lost with those that have joined it, and ends what waits for it.
@@ -53,6 +57,8 @@ class LeaseLogic : public KeyEvent {
 
  private:
   void renew(RemoteHold& hold, std::chrono::milliseconds lease);
+  /// Shortens the lease that a check of a hold with a limit asks for.
+  void keep_to_limit(const RemoteHold& hold, Verb& verb, std::chrono::milliseconds& lease);
   [[nodiscard]] bool on_renewed(RemoteHold& hold);
   void retry_check(RemoteHold& hold);
   bool answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome);

@@ -47,7 +47,7 @@ bool PermitLogic::suits(const RemoteHold& claim, const Call& heir) const {
   if (!claim.acquire_request.in_flight) return true;
   const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
   return same_note && heir.permits == claim.acquire_request.permits &&
-         heir.lease.length(settings().watchdog) == claim.lease;
+         length_of(heir.lease) == claim.lease;
 }
 
 // The place of a process in the backend's queue does not end with the call that took it.
@@ -67,7 +67,7 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   claim.owner = heir->owner;
   claim.origin = heir->origin;
   if (!claim.acquire_request.in_flight) {
-    claim.lease = heir->lease.length(settings().watchdog);
+    claim.lease = length_of(heir->lease);
     claim.set_permits(heir->permits);
     if (!settings().announcement.empty()) announce(claim);
   }

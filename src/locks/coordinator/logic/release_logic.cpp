@@ -37,12 +37,20 @@ void ReleaseLogic::unlock(Call& call) {
 }
 
 void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
-                           Clock::time_point retain_until, Call* call) {
+                           Clock::time_point retain_until, Call* call, HoldLimits::Number limit) {
   if (call != nullptr) call->kind = Call::Kind::release;
+  if (limit != 0) end_limit(hold, limit);
   --hold.holds[is_shared(type) ? 1 : 0];
   --shard().hold_objects;
   if (watched) drop_watchdogs(hold, 1);
   drop_local_hold(hold, retain_until, call);
+}
+
+// The limit is over, but what it has done stays known.
+void ReleaseLogic::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
+  const bool was_reached = hold.is_lost(now()) && hold.is_held_too_long(now());
+  if (was_reached) LeaseLogic::note_held_too_long(hold);
+  hold.limits.remove(limit);
 }
 
 // The hold at the backend ends with the last local hold.
@@ -60,7 +68,8 @@ void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_un
 
 void ReleaseLogic::drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept {
   hold.watchdogs -= count;
-  if (hold.joined != nullptr) hold.joined->watchdogs -= count;
+  const bool renewed_for_it = hold.joined != nullptr && !hold.held_too_long;
+  if (renewed_for_it) hold.joined->watchdogs -= count;
 }
 
 // Nobody of this process holds it any more.

@@ -20,7 +20,7 @@ class ReleaseLogic : public KeyEvent {
   // --- events ---
   void unlock(Call& call);
   void release(RemoteHold& hold, LockType type, bool watched, Clock::time_point retain_until,
-               Call* call);
+               Call* call, HoldLimits::Number limit);
   void on_release_reply(RemoteHold& hold, Outcome& outcome);
   void on_expire_reply(RemoteHold& hold, const Outcome& outcome);
   void tick(RemoteHold& hold);
@@ -47,6 +47,7 @@ class ReleaseLogic : public KeyEvent {
   static void drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept;
   /// Releases at a backend in this process. False: nothing was done, and it is released as usual.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Call& call);
+  void end_limit(RemoteHold& hold, HoldLimits::Number limit);
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);
   void repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome);

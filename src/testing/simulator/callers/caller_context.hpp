@@ -80,6 +80,14 @@ struct CallerContext : Environment {
       {milliseconds(30), milliseconds(200), milliseconds(1'000), milliseconds(5'000)});
 }
 
+/// The lease, in some runs with held_at_most.
+[[nodiscard]] inline Lease pick_limit(World& world, Lease lease) {
+  if (!world.limits_holds || !world.limit_choices.percent(50)) return lease;
+  const milliseconds most =
+      world.limit_choices.pick({milliseconds(300), milliseconds(1'000), milliseconds(3'000)});
+  return lease.length({}) > most ? lease : lease.held_at_most(most);
+}
+
 [[nodiscard]] inline Wait pick_wait(Random& random) {
   if (random.percent(15)) return forever;
   return random.pick(

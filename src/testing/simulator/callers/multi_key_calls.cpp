@@ -50,6 +50,7 @@ void MultiKeyCaller::start_extend(std::size_t member, RemoteHold& hold, millisec
   Call& call = make_call(key);
   const milliseconds timeout = context_.world.scenario.settings.command_timeout;
   call.until = std::min(later(call.asked, timeout), later(until_, grace_));
+  call.up_to_limit = true;
   bring(key,
         [&](Coordinator& its, EventContext& context) { its.extend(hold, lease, call, context); });
 }
@@ -139,9 +140,7 @@ void MultiKeyCaller::start_batch(const std::vector<std::size_t>& missing,
   batch_ = std::make_unique<Batch>(missing);
   for (const std::size_t position : missing) keys_[position].call.reset();
   batch_open_ = true;
-  const milliseconds lease = lease_.length(context_.world.scenario.settings.watchdog);
-  batch_open_ =
-      detail::BatchSteps(*this, batch_->claims).start(missing.size(), batch_->request, lease);
+  batch_open_ = detail::BatchSteps(*this, batch_->claims).start(missing.size(), batch_->request);
 }
 
 const Call& MultiKeyCaller::start_claim(std::size_t item) {

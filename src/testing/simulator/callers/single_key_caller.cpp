@@ -74,6 +74,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   }
   call.type = type;
   call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
+  if (!by_lock) call.lease = pick_limit(world, call.lease);
   call.by_lock = by_lock;
   if (type == LockType::PERMIT) {  // each acquire is on its own
     call.owner = Owner::make();
@@ -96,7 +97,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
 void SingleKeyCaller::extend(const GrantedHold& hold) {
   World& world = context_.world;
   Call& call = new_call(Operation::extend);
-  may_be_lost_ = !hold.by_watchdog;
+  may_be_lost_ = !hold.by_watchdog || has_limit();
   call.until = call.asked + world.scenario.settings.command_timeout;
   const milliseconds lease =
       world.random.pick({milliseconds(50), milliseconds(500), milliseconds(3'000)});
@@ -113,10 +114,10 @@ void SingleKeyCaller::extend(const GrantedHold& hold) {
 void SingleKeyCaller::release(const GrantedHold& chosen) {
   World& world = context_.world;
   const GrantedHold hold = chosen.by_lock ? last_locked(chosen) : chosen;
+  may_be_lost_ = !hold.by_watchdog || has_limit();
   remove(hold);
   Call& call = new_call(Operation::release);
   call.type = hold.type;
-  may_be_lost_ = !hold.by_watchdog;
   context_.note(hold.by_lock ? "unlocks" : "releases", to_string(hold.type), hold.number);
   Clock::time_point retain_until = Clock::time_point::min();
   const bool contends = world.scenario.contended;
@@ -130,7 +131,8 @@ void SingleKeyCaller::release(const GrantedHold& chosen) {
       key_,
       [&](Coordinator& its, EventContext& context) {
         if (hold.by_lock) return its.unlock(call, context);
-        its.release(*hold.hold, hold.type, hold.by_watchdog, retain_until, waiting, context);
+        its.release(*hold.hold, hold.type, hold.by_watchdog, retain_until, waiting, context,
+                    hold.limit);
       },
       waiting);
   if (waits) return;
@@ -233,6 +235,9 @@ void SingleKeyCaller::record_grant() {
   if (hold.type == LockType::PERMIT) hold.permits = call_->permits.taken;
   hold.by_watchdog = call_->lease.is_watchdog();
   hold.asked = call_->lease.length({});
+  hold.limit = call_->limit_number();
+  if (hold.limit != 0) hold.limit_end = context_.clock.now() + call_->lease.held_at_most();
+  hold.is_first = call_->hold->local_holds() == 1;
   context_.holds.granted(key_, hold);
   context_.turns.granted(key_, hold);
 }
@@ -259,8 +264,14 @@ void SingleKeyCaller::remove(const GrantedHold& hold) {
   auto& holds = context_.history.keys[key_].holds;
   holds.erase(std::ranges::find_if(holds, [&](const GrantedHold& other) {
     return other.shares_id_with(hold) && other.caller == hold.caller && other.type == hold.type &&
-           other.by_lock == hold.by_lock && other.by_watchdog == hold.by_watchdog;
+           other.by_lock == hold.by_lock && other.by_watchdog == hold.by_watchdog &&
+           other.limit == hold.limit;
   }));
+}
+
+bool SingleKeyCaller::has_limit() const {
+  return std::ranges::any_of(holds_of_owner(),
+                             [](const GrantedHold& hold) { return hold.may_end_by_limit; });
 }
 
 }  // namespace latchkey::inline v1::sim

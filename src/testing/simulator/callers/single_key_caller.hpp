@@ -57,6 +57,8 @@ class SingleKeyCaller {
   void set_timer();
   void remove(const GrantedHold& hold);
   [[nodiscard]] std::vector<GrantedHold> holds_of_owner() const;
+  /// Whether held_at_most may end what its owner holds.
+  [[nodiscard]] bool has_limit() const;
   [[nodiscard]] GrantedHold last_locked(const GrantedHold& like) const;
 
   CallerContext& context_;

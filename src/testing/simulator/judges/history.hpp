@@ -31,6 +31,11 @@ struct GrantedHold {
   /// The longest lease that its owner has asked for while it held; 0: not known, or the watchdog's.
   Clock::duration asked{};
   Clock::time_point deadline{};
+  HoldLimits::Number limit = 0;  ///< the number of its limit
+  Clock::time_point limit_end = Clock::never();
+  bool is_first = false;          ///< no other local hold shared it then
+  bool was_lost = false;          ///< at the last look
+  bool may_end_by_limit = false;  ///< it, or one that shares it, has a limit, or had one
 
   [[nodiscard]] bool shares_id_with(const GrantedHold& other) const noexcept {
     return client == other.client && number == other.number;

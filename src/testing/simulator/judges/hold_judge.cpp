@@ -40,6 +40,7 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
     hold.excused = other.excused;
     if (other.owner == hold.owner) hold.asked = longest(other.asked, hold.asked);
   }
+  note_limits(history, hold);
   check_exclusion(history, hold);
   if (hold.type == LockType::PERMIT && !hold.excused) check_permits(history, hold);
   if (hold.type == LockType::FENCED && !hold.excused) check_token(history, hold, attempt);
@@ -48,6 +49,16 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
     world_.fail("granted what is lost already: " + hold.name());
   }
   history.holds.push_back(hold);
+}
+
+// A limit ends all holds of one id, also for a moment after its own hold has ended.
+void HoldJudge::note_limits(KeyHistory& history, GrantedHold& hold) {
+  hold.may_end_by_limit = hold.limit != 0;
+  for (GrantedHold& other : history.holds) {
+    if (!other.shares_id_with(hold)) continue;
+    other.may_end_by_limit = other.may_end_by_limit || hold.limit != 0;
+    hold.may_end_by_limit = hold.may_end_by_limit || other.limit != 0;
+  }
 }
 
 void HoldJudge::asked(std::uint32_t key, std::uint32_t client, Owner owner, Clock::duration lease) {
@@ -134,8 +145,19 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
   }
   const bool lost = hold.hold->is_lost(client.clock->now());
   if (hold.seen_lost && !lost) world_.fail("a lost hold came back: " + hold.name());
+  // A lease has a resolution of 1 ms.
+  const bool has_end = hold.is_first && hold.limit != 0;
+  if (has_end && deadline > hold.limit_end + milliseconds(2)) {
+    world_.fail("held for longer than held_at_most allows: " + hold.name());
+  }
+  const bool too_early = lost && !hold.was_lost && ends_too_early(hold, client);
+  if (too_early && hold.hold->held_too_long) {
+    world_.fail("held_at_most ended a hold too early: " + hold.name());
+  }
+  hold.was_lost = lost;
   const bool renewed = hold.by_watchdog || hold.pinned;
-  if (lost && renewed && world_.scenario.fault_free && !client.closing) {
+  const bool by_limit = hold.may_end_by_limit && !too_early;
+  if (lost && renewed && !by_limit && world_.scenario.fault_free && !client.closing) {
     world_.fail("the watchdog lost a hold on a good network: " + hold.name());
   }
   // A call that waits for a hold of its own owner has asked before that was granted.
@@ -145,6 +167,14 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
     world_.fail("held for longer than its owner has asked for: " + hold.name());
   }
   hold.deadline = deadline;
+}
+
+// The limit of a READ ends those that have joined it, too, which began later by the cohort at most.
+bool HoldJudge::ends_too_early(const GrantedHold& hold, const ClientHistory& client) const {
+  const bool alone = hold.is_first && hold.limit != 0 && hold.hold->local_holds() == 1;
+  const milliseconds earlier =
+      milliseconds(1) + (is_shared(hold.type) ? world_.scenario.settings.cohort : milliseconds(0));
+  return alone && client.clock->now() + earlier < hold.limit_end;
 }
 
 // The queue may wait without a reason for 10 ms, which a timer may take.

@@ -42,6 +42,8 @@ class HoldJudge {
   void check_token(KeyHistory& history, const GrantedHold& hold, const AttemptRecord& attempt);
   /// Never more permits than there are, among holders who were not told.
   void check_permits(const KeyHistory& history, const GrantedHold& hold);
+  static void note_limits(KeyHistory& history, GrantedHold& hold);
+  [[nodiscard]] bool ends_too_early(const GrantedHold& hold, const ClientHistory& client) const;
   void check_exclusion(const KeyHistory& history, const GrantedHold& hold);
   void check_lease(GrantedHold& hold, const ClientHistory& client);
   [[nodiscard]] bool blocks_local_queue(std::uint32_t client, std::uint32_t key) const;

@@ -131,9 +131,10 @@ void Process::abandon(std::string_view key, Owner owner, LockType type) {
   end_hold(key, [&](Coordinator& its, EventContext& context) { its.unlock(call, context); });
 }
 
-void Process::abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_watchdog) {
+void Process::abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_watchdog,
+                      HoldLimits::Number limit) {
   end_hold(key, [&](Coordinator& its, EventContext& context) {
-    its.release(hold, type, by_watchdog, Clock::time_point::min(), nullptr, context);
+    its.release(hold, type, by_watchdog, Clock::time_point::min(), nullptr, context, limit);
   });
 }
 

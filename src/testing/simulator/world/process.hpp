@@ -25,6 +25,7 @@ using detail::Coordinator;
 using detail::CoordinatorContext;
 using detail::CoordinatorSettings;
 using detail::EventContext;
+using detail::HoldLimits;
 using detail::RemoteHold;
 
 class Process;
@@ -93,7 +94,8 @@ class Process final : private detail::ImmediateBackend {
   /// Undoes one lock() of an owner, or releases what a caller was granted, that is no more. Only
   /// before `tear_down`.
   void abandon(std::string_view key, Owner owner, LockType type);
-  void abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_watchdog);
+  void abandon(std::string_view key, RemoteHold& hold, LockType type, bool by_watchdog,
+               HoldLimits::Number limit);
 
   /// Answers the request of one member of a request for several keys. Only before `tear_down`.
   void abandon(RemoteHold& claim);

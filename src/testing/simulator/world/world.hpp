@@ -116,7 +116,11 @@ using std::chrono::milliseconds;
 class World {
  public:
   World(std::uint64_t seed, bool keeps_text)
-      : random(seed), scenario(Scenario::draw(random)), trace(keeps_text) {
+      : random(seed),
+        limit_choices(~seed),
+        scenario(Scenario::draw(random)),
+        trace(keeps_text),
+        limits_holds(limit_choices.percent(20)) {
     for (std::size_t key = 0; key < scenario.keys.size(); ++key) {
       keys.push_back("key" + std::to_string(key));
     }
@@ -145,11 +149,14 @@ class World {
 
   Clock::duration now{};
   Random random;
+  /// Chooses held_at_most, apart from all else: a run without limits is the same as ever.
+  Random limit_choices;
   Scenario scenario;
   std::vector<std::string> keys;  ///< their names
   EventSchedule schedule;
   Trace trace;
   std::string violation;
+  bool limits_holds = false;    ///< some calls ask for held_at_most
   bool faults_stopped = false;  ///< the run comes to rest
   std::uint64_t processes = 0;  ///< started so far
 };
