@@ -27,6 +27,7 @@ struct Policy {
   std::optional<Wait> wait{};
   std::optional<Lease> lease{};
   std::optional<std::chrono::milliseconds> hold_for{};
+  std::optional<std::chrono::milliseconds> held_at_most{};
   std::optional<OnTimeout> on_timeout{};
   std::optional<OnUnavailable> on_unavailable{};
   std::optional<OnLost> on_lost{};

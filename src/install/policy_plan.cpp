@@ -125,6 +125,7 @@ class Planner {
     if (keys) bind(keys->value, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);
+    check_held_at_most(layers);
     check_scope(layers, lock);
     note_danger(lock);
     const bool spoken_of = !layers.all.empty() || lock.defaults != Policy{};
@@ -252,6 +253,14 @@ class Planner {
     if (time->value <= lease->value.length(std::chrono::milliseconds(0))) return;
     report(time->at,
            "'hold_for' is longer than the lease, which ends it earlier; expected a longer lease");
+  }
+
+  void check_held_at_most(const Layers& layers) {
+    const auto most = layers.find(&PolicySettings::held_at_most);
+    if (!most) return;
+    std::string mistake = held_at_most_mistake(most->value, layers.find(&PolicySettings::lease),
+                                               layers.find(&PolicySettings::hold_for));
+    if (!mistake.empty()) report(most->at, std::move(mistake));
   }
 
   /// HERE has no body that could run without the lock, and the destructor of its Hold cannot throw.

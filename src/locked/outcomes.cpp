@@ -40,6 +40,24 @@ void check_hold_for(std::chrono::milliseconds time, Lease lease) {
         " ms) is longer than the lease, which ends it earlier: say a longer "
         "lease");
   }
+  const std::chrono::milliseconds most = lease.held_at_most();
+  if (most.count() != 0 && time > most) {
+    throw std::invalid_argument(
+        "hold_for (" + std::to_string(time.count()) + " ms) is longer than held_at_most (" +
+        std::to_string(most.count()) + " ms), which ends it earlier: say a shorter time");
+  }
+}
+
+void set_held_at_most(LockTerms& terms, std::chrono::milliseconds time) {
+  const std::chrono::milliseconds lease = terms.lease.length(std::chrono::milliseconds(0));
+  if (terms.says_lease && time < lease) {
+    throw std::invalid_argument("held_at_most (" + std::to_string(time.count()) +
+                                " ms) is shorter than the lease (" + std::to_string(lease.count()) +
+                                " ms): say a shorter lease, or latchkey::watchdog");
+  }
+  const Lease limited = Lease(watchdog).held_at_most(time);  // throws if it is out of range
+  terms.lease = limit_lease(terms.lease, limited.held_at_most());
+  check_hold_for(terms.hold_for, terms.lease);
 }
 
 bool truth_of(std::string_view text, std::string_view expression) {

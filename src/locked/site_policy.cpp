@@ -42,6 +42,9 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
   if (over.permits) terms.permits.total = *over.permits;
   if (const auto wait = choose(over.wait, said.says_wait, defaults.wait)) terms.wait = *wait;
   if (const auto lease = choose(over.lease, said.says_lease, defaults.lease)) terms.lease = *lease;
+  const std::chrono::milliseconds in_code = said.lease.held_at_most();
+  const auto limit = choose(over.held_at_most, in_code.count() != 0, defaults.held_at_most);
+  terms.lease = limit_lease(terms.lease, limit.value_or(in_code));
   if (const auto time = choose(over.hold_for, said.says_hold_for, defaults.hold_for)) {
     terms.hold_for = *time;
   }

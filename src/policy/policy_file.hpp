@@ -55,6 +55,7 @@ struct PolicySettings {
   Perhaps<Wait> wait{};
   Perhaps<Lease> lease{};
   Perhaps<std::chrono::milliseconds> hold_for{};
+  Perhaps<std::chrono::milliseconds> held_at_most{};
   Perhaps<OnTimeout> on_timeout{};
   Perhaps<OnUnavailable> on_unavailable{};
   Perhaps<OnLost> on_lost{};

@@ -24,6 +24,17 @@ inline constexpr std::array<std::string_view, 6> sections{"backends", "backend",
 inline constexpr std::string_view endless_wait = "forever";
 inline constexpr std::string_view endless_lease = "watchdog";
 
+/// Says what is wrong with `held_at_most` beside these times, if they are set; empty: nothing is.
+[[nodiscard]] inline std::string held_at_most_mistake(
+    std::chrono::milliseconds held_at_most, const Perhaps<Lease>& lease,
+    const Perhaps<std::chrono::milliseconds>& hold_for) {
+  if (lease && lease->value.length(std::chrono::milliseconds(0)) > held_at_most) {
+    return "'held_at_most' is shorter than the lease; expected a shorter lease, or 'watchdog'";
+  }
+  const bool ends_early = hold_for && hold_for->value > held_at_most;
+  return ends_early ? "'held_at_most' is shorter than 'hold_for'; expected a longer time" : "";
+}
+
 template <class Value, std::size_t N>
 using Names = std::array<std::pair<std::string_view, Value>, N>;
 
@@ -104,6 +115,9 @@ inline constexpr std::array policy_settings{
     PolicySetting{
         "hold_for", true, true, true,
         SettingMember<std::chrono::milliseconds>{&PolicySettings::hold_for, &Policy::hold_for}},
+    PolicySetting{"held_at_most", true, true, true,
+                  SettingMember<std::chrono::milliseconds>{&PolicySettings::held_at_most,
+                                                           &Policy::held_at_most}},
     PolicySetting{"backend", false, true, true,
                   SettingMember<std::string>{&PolicySettings::backend}},
     PolicySetting{"on_timeout", true, true, true,

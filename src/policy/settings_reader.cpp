@@ -167,7 +167,7 @@ void SettingsReader::check_cut(const YamlNode& name, const YamlNode& value) {
 PolicySettings SettingsReader::settings(const YamlNode& name, const YamlNode& map, Where where) {
   PolicySettings settings;
   for (const auto& [key, value] : entries(name, map)) setting(settings, key, value, where);
-  check_hold_for(settings);
+  check_times(settings);
   check_permits(settings);
   return settings;
 }
@@ -241,7 +241,8 @@ Perhaps<Time> SettingsReader::time(const YamlNode& name, const Located<std::stri
     return std::nullopt;
   }
   const milliseconds time = std::get<milliseconds>(length);
-  if (std::is_same_v<Time, Lease> && time < shortest_lease) {
+  const bool is_lease = std::is_same_v<Time, Lease> || name.text == "held_at_most";
+  if (is_lease && time < shortest_lease) {
     report(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
     return std::nullopt;
   }
@@ -281,7 +282,11 @@ void SettingsReader::check_permits(const PolicySettings& settings) {
          "'permits' makes the key a semaphore, and 'type' a lock; expected one of the two");
 }
 
-void SettingsReader::check_hold_for(const PolicySettings& settings) {
+void SettingsReader::check_times(const PolicySettings& settings) {
+  if (const auto& most = settings.held_at_most) {
+    std::string mistake = held_at_most_mistake(most->value, settings.lease, settings.hold_for);
+    if (!mistake.empty()) report(most->at, std::move(mistake));
+  }
   if (!settings.hold_for || !settings.lease || settings.lease->value.is_watchdog()) return;
   if (settings.hold_for->value > settings.lease->value.length(milliseconds(0))) {
     report(settings.hold_for->at,

@@ -49,7 +49,8 @@ class SettingsReader {
   void check_cut(const YamlNode& name, const YamlNode& value);
   [[nodiscard]] Perhaps<std::uint32_t> permits(const YamlNode& name,
                                                const Located<std::string>& said);
-  void check_hold_for(const PolicySettings& settings);
+  /// The times of one group fit each other.
+  void check_times(const PolicySettings& settings);
   void check_permits(const PolicySettings& settings);
   [[nodiscard]] std::string_view line(Place at) const;
 

@@ -86,6 +86,18 @@ struct Strategies {
     LOCK_ANNOTATED;
     if (again) refuses(false);
   }
+  [[= latchkey::locked("limited", LockType::WRITE, 3s, latchkey::watchdog)
+          .held_at_most(10s)]] std::chrono::milliseconds
+  limited() {
+    LOCK_ANNOTATED;
+    return latchkey::current_hold()->remaining();
+  }
+  [[= latchkey::locked("limited", LockType::WRITE, 3s,
+                       latchkey::watchdog.held_at_most(10s))]] std::chrono::milliseconds
+  limited_lease() {
+    LOCK_ANNOTATED;
+    return latchkey::current_hold()->remaining();
+  }
   [[= latchkey::locked("named").named("the name")]] std::string named() {
     LOCK_ANNOTATED;
     return held_key();
@@ -125,6 +137,10 @@ TEST(AnnotatedWord, HasTheOtherOptionsOfLocked) {
   object.refuses(false);
   EXPECT_THROW(object.refuses(true), latchkey::WouldDeadlock);
   EXPECT_EQ(object.named(), "named");
+  for (const auto remaining : {object.limited(), object.limited_lease()}) {
+    EXPECT_GT(remaining, 0s);
+    EXPECT_LE(remaining, 10s);
+  }
   bool found = false;
   for (const latchkey::Site& site : latchkey::sites()) found = found || site.name() == "the name";
   EXPECT_TRUE(found);

@@ -185,6 +185,22 @@ TEST_F(AsioLocked, BodyOfACallInsideABodySharesItsStrand) {
   }());
 }
 
+TEST_F(AsioLocked, HeldAtMostLimitsTheWatchdog) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    co_await (LOCKED("k", LockType::WRITE, 1s, watchdog)
+                  .held_at_most(10s) AROUND()
+                  ->asio::awaitable<void> {
+                    EXPECT_LE(*locks.inspect("k").holders.front().left, 11s);
+                    co_return;
+                  });
+    Hold hold = co_await async_acquire(locks.lock("k"), 1s, watchdog.held_at_most(10s),
+                                       asio::use_awaitable);
+    EXPECT_LE(hold.remaining(), 10s);
+    EXPECT_FALSE(co_await async_extend(hold, 20s, asio::use_awaitable));
+    EXPECT_FALSE(hold.lost());
+  }(locks));
+}
+
 TEST_F(AsioLocked, HoldForKeepsTheKeyLocked) {
   run(context, [](Locks locks) -> asio::awaitable<void> {
     co_await (LOCKED("k").hold_for(10s) AROUND()->asio::awaitable<void> { co_return; });

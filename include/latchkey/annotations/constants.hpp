@@ -98,7 +98,8 @@ struct LockConstants {
   std::int64_t wait = 0;
   std::int64_t lease = 0;
   std::int64_t hold_for = 0;
-  int permits = 0;  ///< 0: a lock
+  std::int64_t held_at_most = 0;  ///< 0: without a limit
+  int permits = 0;                ///< 0: a lock
   int permits_taken = 1;
   ConstantText name{};  ///< empty: the function's name
   const Locks* locks = nullptr;
@@ -121,6 +122,7 @@ consteval LockConstants lock_constants(LockConstants said, const Terms&... terms
     said.says_lease = made.says_lease;
     said.wait = constant_wait(made.wait);
     said.lease = constant_lease(made.lease);
+    said.held_at_most = made.lease.held_at_most().count();
   }
   return said;
 }

@@ -134,8 +134,27 @@ struct LockAnnotation : detail::AnnotationValue {
     if (lease != detail::no_limit && time.count() > lease) {
       detail::reject_annotation("hold_for is longer than the lease, which would end before it");
     }
+    if (said.held_at_most != 0 && time.count() > said.held_at_most) {
+      detail::reject_annotation("hold_for is longer than held_at_most, which would end it before");
+    }
     changed.said.hold_for = time.count();
     changed.said.says_hold_for = true;
+    return changed;
+  }
+
+  /// As LockOptions::held_at_most.
+  consteval LockAnnotation held_at_most(std::chrono::milliseconds time) const {
+    LockAnnotation changed = *this;
+    if (time.count() < 10) detail::reject_annotation("held_at_most takes a time of at least 10 ms");
+    if (said.says_lease && said.lease != detail::no_limit && said.lease > time.count()) {
+      detail::reject_annotation(
+          "the lease is longer than held_at_most allows: write a shorter lease, or "
+          "latchkey::watchdog");
+    }
+    if (said.hold_for > time.count()) {
+      detail::reject_annotation("hold_for is longer than held_at_most, which would end it before");
+    }
+    changed.said.held_at_most = time.count();
     return changed;
   }
 

@@ -21,8 +21,10 @@
 namespace latchkey::inline v1 {
 namespace detail {
 
-/// Throws std::invalid_argument if the lease is shorter.
+/// Throws std::invalid_argument if the lease, or its held_at_most, is shorter.
 void check_hold_for(std::chrono::milliseconds time, Lease lease);
+/// Throws std::invalid_argument if a lease in code, or hold_for, is longer.
+void set_held_at_most(LockTerms& terms, std::chrono::milliseconds time);
 /// Throws std::invalid_argument for numbers that make no sense, and for a type of a lock.
 void set_permits(LockTerms& terms, int total, int taken);
 
@@ -188,11 +190,30 @@ struct [[nodiscard]] LockOptions {
   }
 
   /// If the body is faster than `time`, the key stays locked for the rest of it; no thread waits
-  /// for that. Throws std::invalid_argument if the lease is shorter.
+  /// for that. Throws std::invalid_argument if the lease, or held_at_most, is shorter.
   LockOptions&& hold_for(std::chrono::milliseconds time) && {
     detail::check_hold_for(time, terms.lease);
     terms.hold_for = time;
     terms.says_hold_for = true;
+    return std::move(*this);
+  }
+
+  /// The lock is lost at the latest `time` after its grant, although the watchdog renews the lease:
+  /// a body that hangs does not keep the lock for ever (Lease::held_at_most). The loss is as every
+  /// other, and LockLost::held_too_long tells it. A lease that is not the watchdog's is not made
+  /// longer: write LOCKED(key, type, wait, latchkey::watchdog). Throws std::invalid_argument if
+  /// the lease in LOCKED or hold_for is longer, or `time` is not from 10 ms to 10 years.
+  LockOptions&& held_at_most(std::chrono::milliseconds time) && {
+    detail::set_held_at_most(terms, time);
+    return std::move(*this);
+  }
+
+  template <class Number>
+    requires(std::is_arithmetic_v<Number>)
+  LockOptions&& held_at_most(Number) && {
+    static_assert(sizeof(Number) == ~std::size_t{0},
+                  "latchkey: held_at_most takes a time with a unit: write 10min (using namespace "
+                  "std::chrono_literals) or std::chrono::minutes(10), not a bare number");
     return std::move(*this);
   }
 

@@ -27,7 +27,8 @@ struct Explanation {
 
 /// Explains every LOCKED of the methods that `method` names, with the syntax of a rule: the
 /// settings that the file decides, and those that the code decides, as they are written there. All
-/// others have latchkey's defaults. A `hold_for` in code is known only when the call is made.
+/// others have latchkey's defaults. A `hold_for` or `held_at_most` in code is known only when the
+/// call is made.
 [[nodiscard]] std::vector<Explanation> explain_policies(const detail::PolicyFile& file,
                                                         const detail::Program& program,
                                                         const std::string& method);

@@ -209,5 +209,25 @@ TEST(Check, DurationsAreCheckedAgainstEachOther) {
   EXPECT_THAT(only_mistake(rule), HasSubstr("7:44 'hold_for' is longer than the lease"));
 }
 
+TEST(Check, HeldAtMostIsNotShorterThanTheLeaseOrHoldFor) {
+  const auto with = [](const std::string& settings) {
+    return only_mistake(memory + money + "rules:\n  Till::deposit: {" + settings + "}\n");
+  };
+  EXPECT_EQ(with("lease: watchdog, held_at_most: 10m"), "");
+  EXPECT_EQ(with("lease: 30s, held_at_most: 30s"), "");
+  EXPECT_EQ(with("lease: 30s, held_at_most: 10s"),
+            "7:45 'held_at_most' is shorter than the lease; expected a shorter lease, or "
+            "'watchdog'");
+  EXPECT_EQ(with("hold_for: 2s, held_at_most: 1s"),
+            "7:47 'held_at_most' is shorter than 'hold_for'; expected a longer time");
+  EXPECT_EQ(with("held_at_most: 9ms"),
+            "7:33 'held_at_most': '9ms' is too short; expected at least 10ms");
+  EXPECT_THAT(with("held_at_most: forever"), HasSubstr("7:33 'held_at_most': invalid time"));
+  EXPECT_EQ(only_mistake(memory + "policies:\n  money: {key: x, lease: 1h}\nrules:\n"
+                                  "  Till::deposit: {policy: money, held_at_most: 10m}\n"),
+            "6:48 'held_at_most' is shorter than the lease; expected a shorter lease, or "
+            "'watchdog'");
+}
+
 }  // namespace
 }  // namespace latchkey::tests
