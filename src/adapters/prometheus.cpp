@@ -91,6 +91,7 @@ class PrometheusListener::Series {
         used_(histogram(registry, used)),
         lag_(histogram(registry, lag)),
         lost_(counter(registry, lost)),
+        held_too_long_(counter(registry, held_too_long)),
         unconfirmed_(counter(registry, unconfirmed)),
         up_(gauge(registry, up)),
         reconnects_(counter(registry, reconnects)),
@@ -146,6 +147,7 @@ class PrometheusListener::Series {
     Histogram* used;
     Histogram* lag;
     Counter* lost;
+    Counter* held_too_long;
     Counter* unconfirmed;
   };
   using Place = std::pair<const Site*, std::string_view>;
@@ -186,6 +188,7 @@ class PrometheusListener::Series {
             &used_.Add(labels, used_bounds),
             &lag_.Add(labels, lag_bounds),
             &lost_.Add(labels),
+            &held_too_long_.Add(labels),
             &unconfirmed_.Add(labels)};
     for (const detail::EventTraits& each : detail::event_kinds) {
       if (each.category != Category::outcome) continue;
@@ -209,6 +212,7 @@ class PrometheusListener::Series {
     used_.Remove(at.used);
     lag_.Remove(at.lag);
     lost_.Remove(at.lost);
+    held_too_long_.Remove(at.held_too_long);
     unconfirmed_.Remove(at.unconfirmed);
     if (at.permits != nullptr) permits_.Remove(at.permits);
   }
@@ -253,7 +257,10 @@ class PrometheusListener::Series {
         if (event.lease.count() > 0) at.used->Observe(used_part_of_lease(event));
         return;
       }
-      case Kind::lost: at.hold->Observe(seconds(event.held)); return at.used->Observe(1);
+      case Kind::lost:
+        at.hold->Observe(seconds(event.held));
+        if (event.held_too_long) at.held_too_long->Increment();
+        return at.used->Observe(1);
       default: return;
     }
   }
@@ -285,6 +292,7 @@ class PrometheusListener::Series {
   Family<Histogram>& used_;
   Family<Histogram>& lag_;
   Family<Counter>& lost_;
+  Family<Counter>& held_too_long_;
   Family<Counter>& unconfirmed_;
   Family<Gauge>& up_;
   Family<Counter>& reconnects_;

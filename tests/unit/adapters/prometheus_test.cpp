@@ -105,6 +105,22 @@ TEST_F(PrometheusTest, CountsLosses) {
   EXPECT_DOUBLE_EQ(only("latchkey_hold_seconds").histogram.sample_sum, 10);
 }
 
+TEST_F(PrometheusTest, CountsLossesByHeldAtMostOnceMore) {
+  EXPECT_EQ(at("latchkey_held_too_long_total", "prometheus limited:{id}").counter.value, 0);
+  const auto call = [&](int id) {
+    LOCKED("prometheus limited:{id}", LockType::WRITE, 3s, watchdog)
+        .named<"limited">()
+        .held_at_most(5s) AROUND(id) {
+      clock_.advance(5s);
+    };
+  };
+  EXPECT_THROW(call(1), LockLost);
+  EXPECT_EQ(at("latchkey_held_too_long_total", "prometheus limited:{id}").counter.value, 1);
+  EXPECT_EQ(at("latchkey_lost_total", "prometheus limited:{id}").counter.value, 1);
+  EXPECT_THROW(work(1, [&] { clock_.advance(10s); }), LockLost);
+  EXPECT_EQ(only("latchkey_held_too_long_total").counter.value, 0);
+}
+
 TEST_F(PrometheusTest, CountsAttemptsByOutcome) {
   const Hold hold = locks_.locks().with_owner(Owner::make()).lock("prometheus:1").acquire(0ms, 1h);
   const auto skipping = clock_.skip_waits();
