@@ -40,7 +40,8 @@ struct Fence {
   /// in SQL and is readable in a table. At most three times as long as the key.
   [[nodiscard]] std::string escaped_key() const;
 
-  /// Reads what text() has written. Throws FenceError, with the column, for any other text.
+  /// Reads a text of that form; any byte of the key may be percent-encoded. Throws FenceError, with
+  /// the column, for a text that is no fence.
   [[nodiscard]] static Fence parse(std::string_view text);
 
   /// Whether this one was granted later than `other`, of the same key. Throws std::invalid_argument

@@ -133,6 +133,10 @@ TEST(FenceText, ErrorsNameThePlaceTheWordAndTheCure) {
   }
 }
 
+TEST(FenceText, AnyByteOfTheKeyMayBeEncoded) {
+  EXPECT_EQ(Fence::parse("%6fr%64er%3a42/FENCED/1").key, "order:42");
+}
+
 TEST(FenceText, TheLargestTokenRoundTrips) {
   const Fence fence{.key = "k", .token = std::numeric_limits<std::uint64_t>::max()};
   EXPECT_EQ(Fence::parse(fence.text()), fence);
