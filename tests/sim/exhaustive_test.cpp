@@ -256,7 +256,7 @@ class Schedule final : private ProcessHost {
 
   void clean_up(Client& client) {
     for (const auto& [hold, type] : client.local_holds) {
-      client.process->abandon("k", *hold, type, false);
+      client.process->abandon("k", *hold, type, false, {});
     }
     if (!client.process->tear_down()) fail("something is left although all was answered");
   }
