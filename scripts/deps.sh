@@ -328,12 +328,15 @@ provide_redis6() {
   chmod +x "$folder/redis-server"
 }
 
-# Its package would start a service; the tests need the two programs only.
+# Its package would start a service; the tests need the two programs only. Debian 13 has promtool in a package
+# of its own.
 provide_prometheus() {
-  if command -v prometheus >/dev/null || [[ -x $deps/prometheus/usr/bin/prometheus ]]; then
+  local programs=$deps/prometheus/usr/bin packages=(prometheus)
+  if command -v prometheus >/dev/null || [[ -x $programs/prometheus && -x $programs/promtool ]]; then
     return 0
   fi
-  unpack "$codename" "$deps/prometheus" prometheus ||
+  if apt-cache show promtool >/dev/null 2>&1; then packages+=(promtool); fi
+  unpack "$codename" "$deps/prometheus" "${packages[@]}" ||
     say "no Prometheus: its part of the test of ops/ is left out"
 }
 
