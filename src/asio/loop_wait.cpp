@@ -1,4 +1,4 @@
-// An execution context: how it waits for the backend of a space, and what hears of its end.
+// An execution context: how it waits for the backend of a space, and who learns of its end.
 // SPDX-License-Identifier: BSL-1.0
 #include "asio/loop_wait.hpp"
 

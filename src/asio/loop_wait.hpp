@@ -1,4 +1,4 @@
-// An execution context: how it waits for the backend of a space, and what hears of its end.
+// An execution context: how it waits for the backend of a space, and who learns of its end.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// Hears that its execution context shuts down.
+/// A part of an execution context that is notified when the context shuts down.
 class ContextPart {
  public:
   /// On the thread that destroys the context. No thread runs it any more.

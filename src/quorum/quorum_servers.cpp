@@ -1,4 +1,4 @@
-// A quorum as one backend: its servers: description, drive, notifications, and fork.
+// A quorum as one backend: how it is made and described, its drive, notifications, and fork.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>
