@@ -201,6 +201,22 @@ TEST(CoordinatorLimit, AReEntryWithoutOneDoesNotProlongTheOuterHold) {
   EXPECT_TRUE(script.lost(inner));
 }
 
+TEST(CoordinatorLimit, ALeaseThatItHasShortenedIsRenewedInTimeOnceItHasGone) {
+  Script script;
+  Caller& outer = hold(script, watchdog.held_at_most(12s));
+  Caller& inner = script.acquire(REENTRANT, 1s, watchdog);
+  script.pass(4s);
+  EXPECT_EQ(script.sent(), "renew 1 8081");
+  script.release(outer);
+  script.answer(Kind::granted);
+  script.pass(3s);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  script.pass(6s);
+  EXPECT_FALSE(script.lost(inner));
+  script.release(inner);
+}
+
 // The renewal that it waits for cannot reach the lease that it asked for.
 TEST(CoordinatorLimit, AReEntryIsGrantedTheTimeThatTheOuterHoldHasLeft) {
   Script script;
