@@ -1,4 +1,5 @@
 // One call under LOCKED: the part that does not depend on types.
+// tidy: long-file because the parts of a call are inlined into one another.
 // SPDX-License-Identifier: BSL-1.0
 #include <latchkey/locked/locked_call.hpp>
 
@@ -23,23 +24,22 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-/// The first members of what __cxa_get_globals returns (Itanium C++ ABI, 2.2.2).
-struct ExceptionGlobals {
-  void* caught;
-  unsigned uncaught;
-};
-
 /// One object, because each thread_local one is looked up on its own.
 struct ThisThread {
   LockedCall* innermost = nullptr;
-  const ExceptionGlobals* exceptions = nullptr;  ///< null until exceptions_in_flight() was called
+  const unsigned* exceptions = nullptr;  ///< null until exceptions_in_flight() was called
 
-  /// std::uncaught_exceptions without its call into the C++ runtime.
-  [[nodiscard]] unsigned exceptions_in_flight() noexcept {
+  /// std::uncaught_exceptions without its call into the C++ runtime: the Itanium C++ ABI (2.2.2)
+  /// says what __cxa_get_globals returns, which stays where it is as long as the thread lives.
+  [[nodiscard]] const unsigned& exceptions_in_flight() noexcept {
+    struct Globals {
+      void* caught;
+      unsigned uncaught;
+    };
     if (exceptions == nullptr) [[unlikely]] {
-      exceptions = reinterpret_cast<const ExceptionGlobals*>(abi::__cxa_get_globals());
+      exceptions = &reinterpret_cast<const Globals*>(abi::__cxa_get_globals())->uncaught;
     }
-    return exceptions->uncaught;
+    return *exceptions;
   }
 };
 
@@ -216,16 +216,17 @@ void LockedCall::leave() { leave_linked(); }
 
 LockedScope::LockedScope(const LockTerms& terms, const Locks* locks, LockedSite& site,
                          const void* const* addresses)
-    : locked_(terms, locks), exceptions_(this_thread.exceptions_in_flight()) {
+    : locked_(terms, locks), in_flight_(this_thread.exceptions_in_flight()) {
   entry_ = locked_.enter_named(site, site, addresses);
 }
 
 LockedScope::~LockedScope() noexcept(false) {
-  // The constructor ran in this thread.
-  if (locked_.linked_ && this_thread.exceptions->uncaught == exceptions_) locked_.leave_linked();
+  if (locked_.linked_ && in_flight_ == exceptions_) locked_.leave_linked();
 }
 
-unsigned LockedScope::exceptions_in_flight() noexcept { return this_thread.exceptions_in_flight(); }
+const unsigned& LockedScope::exceptions_in_flight() noexcept {
+  return this_thread.exceptions_in_flight();
+}
 
 // The body released the hold itself, or this process is a forked child.
 void LockedCall::throw_lost() const {

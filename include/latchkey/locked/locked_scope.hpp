@@ -31,14 +31,15 @@ class LockedScope {
   /// Has not entered yet.
   template <class Options>
   explicit LockedScope(const Options& options) noexcept
-      : locked_(options), exceptions_(exceptions_in_flight()) {}
+      : locked_(options), in_flight_(exceptions_in_flight()) {}
 
   LockedCall locked_;
-  unsigned exceptions_;  ///< when the scope began
+  const unsigned& in_flight_;         ///< exceptions in this thread
+  unsigned exceptions_ = in_flight_;  ///< when the scope began
   Entry entry_ = Entry::unavailable;
 
  private:
-  [[nodiscard]] static unsigned exceptions_in_flight() noexcept;
+  [[nodiscard]] static const unsigned& exceptions_in_flight() noexcept;
 };
 
 }  // namespace detail
