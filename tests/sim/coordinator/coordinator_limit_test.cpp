@@ -201,18 +201,34 @@ TEST(CoordinatorLimit, AReEntryWithoutOneDoesNotProlongTheOuterHold) {
   EXPECT_TRUE(script.lost(inner));
 }
 
-TEST(CoordinatorLimit, ALeaseThatItHasShortenedIsRenewedInTimeOnceItHasGone) {
+TEST(CoordinatorLimit, ALeaseThatItHasShortenedIsRenewedOnceItHasGone) {
   Script script;
   Caller& outer = hold(script, watchdog.held_at_most(12s));
   Caller& inner = script.acquire(REENTRANT, 1s, watchdog);
-  script.pass(4s);
-  EXPECT_EQ(script.sent(), "renew 1 8081");
+  script.pass(2s);
   script.release(outer);
-  script.answer(Kind::granted);
-  script.pass(3s);
+  script.pass(50ms);
   EXPECT_EQ(script.sent(), "renew 1 30000");
   script.answer(Kind::granted);
-  script.pass(6s);
+  script.pass(15s);
+  EXPECT_FALSE(script.lost(inner));
+  script.answer(Kind::granted);
+  script.release(inner);
+}
+
+// Seed 7294 of the simulator.
+TEST(CoordinatorLimit, ARenewalThatItHasShortenedIsFollowedByAWholeOneOnceItHasGone) {
+  Script script;
+  Caller& outer = hold(script, watchdog.held_at_most(45s));
+  Caller& inner = script.acquire(REENTRANT, 1s, watchdog);
+  script.pass(10s);
+  script.answer(Kind::granted);
+  script.pass(10s);
+  EXPECT_EQ(script.sent(), "renew 1 30000, renew 1 25253");
+  script.release(outer);
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
   EXPECT_FALSE(script.lost(inner));
   script.release(inner);
 }

@@ -134,12 +134,7 @@ bool LeaseLogic::on_renewed(RemoteHold& hold) {
     if (hold.joiners > 0) JoinLogic(*this).on_renewed(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
-  const RemoteHold::HoldRequest& sent = hold.check_request;
-  hold.check_at = next_check(hold, sent.sent);
-  // A limit has shortened this lease and was released meanwhile: the watchdog goes on in time.
-  if (sent.verb == Verb::renew && hold.watchdogs > 0 && !hold.has_limit()) {
-    hold.check_at = std::min(hold.check_at, later(sent.sent, sent.lease / 3));
-  }
+  hold.check_at = next_check(hold, hold.check_request.sent);
   return true;
 }
 

@@ -39,18 +39,25 @@ void ReleaseLogic::unlock(Call& call) {
 void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
                            Clock::time_point retain_until, Call* call, HoldLimits::Number limit) {
   if (call != nullptr) call->kind = Call::Kind::release;
-  if (limit != 0) end_limit(hold, limit);
+  const bool shortened = limit != 0 && end_limit(hold, limit);
   --hold.holds[is_shared(type) ? 1 : 0];
   --shard().hold_objects;
   if (watched) drop_watchdogs(hold, 1);
+  const bool goes_on = hold.local_holds() > 0 || hold.joiners > 0;
+  if (shortened && goes_on && hold.watchdogs > 0) {
+    LeaseLogic(*this).renew_soon(hold, settings().watchdog);
+  }
   drop_local_hold(hold, retain_until, call);
 }
 
-// The limit is over, but what it has done stays known.
-void ReleaseLogic::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
-  const bool was_reached = hold.is_lost(now()) && hold.is_held_too_long(now());
-  if (was_reached) LeaseLogic::note_held_too_long(hold);
+// The limit is over, but what it has done stays known. Returns whether it may have made the lease
+// at the backend shorter.
+bool ReleaseLogic::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
+  const bool lost = hold.is_lost(now());
+  if (lost && hold.is_held_too_long(now())) LeaseLogic::note_held_too_long(hold);
+  const bool shortened = hold.ends_at_limit() || hold.check_request.in_flight;
   hold.limits.remove(limit);
+  return shortened && !lost && hold.joined == nullptr;
 }
 
 // The hold at the backend ends with the last local hold.

@@ -47,7 +47,7 @@ class ReleaseLogic : public KeyEvent {
   static void drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept;
   /// Releases at a backend in this process. False: nothing was done, and it is released as usual.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Call& call);
-  void end_limit(RemoteHold& hold, HoldLimits::Number limit);
+  [[nodiscard]] bool end_limit(RemoteHold& hold, HoldLimits::Number limit);
   void drop_one_of_several(RemoteHold& hold, bool lost, Call* call);
   void retain(RemoteHold& hold, Clock::time_point until, Call* call);
   void repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome);
