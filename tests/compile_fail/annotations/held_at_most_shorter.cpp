@@ -12,8 +12,8 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}", LockType::WRITE, 3s, 30s)
-          .held_at_most(10s)]] long deposit(const Account& account) {
+  [[= latchkey::locked("account:{account.id}", LockType::WRITE, 3s, 30s).held_at_most(10s)]] long
+  deposit(const Account& account) {
     LOCK_ANNOTATED;
     return account.id;
   }
