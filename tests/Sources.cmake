@@ -301,6 +301,9 @@ set(latchkey_sim_sources
   sim/readers_cost_test.cpp
   sim/schedule_test.cpp
   sim/simulator_test.cpp
+  sim/spec/observation_test.cpp
+  sim/spec/planted.cpp
+  sim/spec/tla_text.cpp
   sim/store_test.cpp)
 
 set(latchkey_sim_mutations_sources
@@ -309,6 +312,11 @@ set(latchkey_sim_mutations_sources
   sim/leader_simulation.cpp
   sim/mutations/mutation_test.cpp
   sim/once_simulation.cpp)
+
+set(latchkey_histories_sources
+  sim/spec/histories.cpp
+  sim/spec/planted.cpp
+  sim/spec/tla_text.cpp)
 
 set(latchkey_soak_sources
   soak/deployments_soak.cpp

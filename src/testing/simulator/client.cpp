@@ -109,6 +109,10 @@ void Client::freeze_for(Clock::duration length) {
 // The new process continues the numbers of the old one: the history identifies holds by them.
 void Client::crash() {
   context_.note("crash");
+  for (std::uint32_t key = 0; key < context_.world.keys.size(); ++key) {
+    context_.history.observe(key, context_.world.now, "crashed",
+                             {std::int64_t{context_.client} + 1});
+  }
   tear_down();
   start_process(context_.history.clients[context_.client].attempts.size());
   frozen_until_ = {};

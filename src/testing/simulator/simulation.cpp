@@ -55,6 +55,9 @@ Report Simulation::run(std::uint64_t steps) {
     advance();
   }
   if (world_.passed()) check_nothing_left();
+  for (std::uint32_t key = 0; key < world_.keys.size(); ++key) {
+    history_.observe(key, world_.now, "ended", {});
+  }
   for (Client& client : clients_) client.tear_down();
   return report();
 }

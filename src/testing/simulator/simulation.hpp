@@ -33,6 +33,11 @@ class Simulation final : private NetworkHandler {
   /// event is left.
   Report run(std::uint64_t steps);
 
+  /// Before `run`: records what the users of each key see.
+  void observe() noexcept { history_.observes = true; }
+  /// After `run`, if it was asked to observe.
+  [[nodiscard]] const History& history() const noexcept { return history_; }
+
  private:
   void advance();
   void dispatch(const ScheduledEvent& event);

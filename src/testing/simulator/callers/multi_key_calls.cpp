@@ -57,8 +57,11 @@ void MultiKeyCaller::start_extend(std::size_t member, RemoteHold& hold, millisec
 
 void MultiKeyCaller::start_release(std::size_t member, RemoteHold& hold) {
   Key& key = keys_[member];
-  std::erase_if(context_.history.keys[key.key].holds,
-                [&](const GrantedHold& each) { return owns(each); });
+  std::erase_if(context_.history.keys[key.key].holds, [&](const GrantedHold& each) {
+    if (!owns(each)) return false;
+    context_.holds.dropped(key.key, each);
+    return true;
+  });
   Call& call = make_call(key);
   bring(key, [&](Coordinator& its, EventContext& context) {
     its.release(hold, key.type, lease_.is_watchdog(), Clock::time_point::min(), &call, context);

@@ -103,6 +103,8 @@ void SingleKeyCaller::extend(const GrantedHold& hold) {
       world.random.pick({milliseconds(50), milliseconds(500), milliseconds(3'000)});
   context_.note("extends", {}, hold.number, lease.count());
   context_.holds.asked(key_, context_.client, owner_, lease);
+  observed_ = true;
+  context_.holds.called(key_, hold, false);
   context_.handle(
       key_,
       [&](Coordinator& its, EventContext& context) {
@@ -113,9 +115,8 @@ void SingleKeyCaller::extend(const GrantedHold& hold) {
 
 void SingleKeyCaller::release(const GrantedHold& chosen) {
   World& world = context_.world;
-  const GrantedHold hold = chosen.by_lock ? last_locked(chosen) : chosen;
-  may_be_lost_ = !hold.by_watchdog || has_limit();
-  remove(hold);
+  may_be_lost_ = !chosen.by_watchdog || has_limit();
+  const GrantedHold hold = remove(chosen.by_lock ? last_locked(chosen) : chosen);
   Call& call = new_call(Operation::release);
   call.type = hold.type;
   context_.note(hold.by_lock ? "unlocks" : "releases", to_string(hold.type), hold.number);
@@ -127,6 +128,12 @@ void SingleKeyCaller::release(const GrantedHold& chosen) {
   }
   const bool waits = hold.by_lock || contends || world.random.percent(80);
   Call* const waiting = waits ? &call : nullptr;
+  observed_ = waits && !hold.by_lock;
+  if (observed_) {
+    context_.holds.called(key_, hold, true);
+  } else {
+    context_.holds.dropped(key_, hold);
+  }
   context_.handle(
       key_,
       [&](Coordinator& its, EventContext& context) {
@@ -155,9 +162,11 @@ void SingleKeyCaller::end_thread() {
   for (const GrantedHold& hold : holds_of_owner()) {
     if (!hold.by_lock) continue;
     auto& holds = context_.history.keys[key_].holds;
-    holds.erase(std::ranges::find_if(holds, [&](const GrantedHold& other) {
+    const auto place = std::ranges::find_if(holds, [&](const GrantedHold& other) {
       return other.shares_id_with(hold) && other.owner == hold.owner && other.by_lock;
-    }));
+    });
+    context_.holds.dropped(key_, *place);
+    holds.erase(place);
     context_.holds.retained(key_, hold, hold.hold->deadline_point());
   }
   context_.handle(
@@ -212,9 +221,14 @@ void SingleKeyCaller::answered() {
     context_.history.stops_waiting(key_, context_.client, index_);
     if (!call.forever) context_.holds.waited(context_.client, call.until, call.grace);
     if (granted) record_grant();
-  } else if (world.scenario.fault_free && !may_be_lost_ && !granted &&
-             !context_.process->closed()) {
-    world.fail("an answer that a good network does not explain");
+  } else {
+    if (std::exchange(observed_, false)) {
+      context_.holds.told(key_, context_.client, index_, granted);
+    }
+    const bool explained = may_be_lost_ || granted || context_.process->closed();
+    if (world.scenario.fault_free && !explained) {
+      world.fail("an answer that a good network does not explain");
+    }
   }
   release_unconfirmed_ = done == Operation::release && call.answer == Answer::unavailable;
   const bool hurried = world.scenario.contended || world.scenario.hurried;
@@ -246,6 +260,7 @@ void SingleKeyCaller::stop() noexcept {
   ++step_epoch_;
   ++timer_epoch_;
   operation_ = Operation::none;
+  observed_ = false;
 }
 
 bool SingleKeyCaller::acquires(std::uint32_t key) const noexcept {
@@ -260,13 +275,16 @@ std::vector<GrantedHold> SingleKeyCaller::holds_of_owner() const {
   return mine;
 }
 
-void SingleKeyCaller::remove(const GrantedHold& hold) {
+GrantedHold SingleKeyCaller::remove(const GrantedHold& hold) {
   auto& holds = context_.history.keys[key_].holds;
-  holds.erase(std::ranges::find_if(holds, [&](const GrantedHold& other) {
+  const auto place = std::ranges::find_if(holds, [&](const GrantedHold& other) {
     return other.shares_id_with(hold) && other.caller == hold.caller && other.type == hold.type &&
            other.by_lock == hold.by_lock && other.by_watchdog == hold.by_watchdog &&
            other.limit == hold.limit;
-  }));
+  });
+  const GrantedHold removed = *place;
+  holds.erase(place);
+  return removed;
 }
 
 bool SingleKeyCaller::has_limit() const {

@@ -55,7 +55,7 @@ class SingleKeyCaller {
 
   Call& new_call(Operation operation);
   void set_timer();
-  void remove(const GrantedHold& hold);
+  GrantedHold remove(const GrantedHold& hold);
   [[nodiscard]] std::vector<GrantedHold> holds_of_owner() const;
   /// Whether held_at_most may end what its owner holds.
   [[nodiscard]] bool has_limit() const;
@@ -70,6 +70,7 @@ class SingleKeyCaller {
   std::uint64_t step_epoch_ = 0;
   std::uint64_t timer_epoch_ = 0;
   bool may_be_lost_ = true;           ///< the hold that it extends or releases has no watchdog
+  bool observed_ = false;             ///< the call is among the observations
   bool release_unconfirmed_ = false;  ///< the outcome of its last release is unknown
 };
 

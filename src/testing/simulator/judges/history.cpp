@@ -3,6 +3,7 @@
 #include "testing/simulator/judges/history.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace latchkey::inline v1::sim {
 
@@ -45,6 +46,7 @@ void History::store_fault(std::uint32_t key, Clock::duration now) {
   KeyHistory& history = keys[key];
   history.fault_at = now;
   ++history.faults;
+  observe(key, now, "fault", {});
   for (KeyHistory::Retained& each : history.retained) each.excused = true;
   for (GrantedHold& each : history.holds) each.excused = true;
 }
@@ -69,6 +71,20 @@ void History::crashed(std::uint32_t client) {
   }
   clients[client].open_releases.assign(keys.size(), 0);
   clients[client].stalled_since.assign(keys.size(), never_happened);
+}
+
+void History::observe(std::uint32_t key, Clock::duration now, std::string_view kind,
+                      std::initializer_list<Observation::Argument> arguments) {
+  if (!observes) return;
+  Observation observation{kind, microseconds(now), {}, arguments};
+  for (std::uint32_t client = 0; client < clients.size(); ++client) {
+    observation.clocks.push_back(local_time(client, clients[client].clock->now()));
+  }
+  keys[key].observations.push_back(std::move(observation));
+}
+
+std::int64_t History::local_time(std::uint32_t client, Clock::time_point time) const {
+  return microseconds(clients[client].clock->elapsed(time));
 }
 
 void History::starts_waiting(std::uint32_t key, const KeyHistory::Waiter& waiter) {

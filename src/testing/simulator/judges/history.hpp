@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "testing/simulator/judges/observation.hpp"
 #include "testing/simulator/world/process.hpp"
 #include "testing/simulator/world/sim_clock.hpp"
 
@@ -36,6 +39,13 @@ struct GrantedHold {
   bool is_first = false;          ///< no other local hold shared it then
   bool was_lost = false;          ///< at the last look
   bool may_end_by_limit = false;  ///< it, or one that shares it, has a limit, or had one
+  /// The hold as the observations have it: `word` is set if lost() contradicts the deadline.
+  struct Observed {
+    std::int64_t number = 0;
+    Clock::time_point deadline{};
+    std::string_view word = "none";
+  };
+  Observed observed{};
 
   [[nodiscard]] bool shares_id_with(const GrantedHold& other) const noexcept {
     return client == other.client && number == other.number;
@@ -48,6 +58,10 @@ struct GrantedHold {
 /// The requests and answers for one hold id.
 struct AttemptRecord {
   Clock::time_point latest_deadline = Clock::time_point::min();  ///< by the store's answers
+  /// The reply that gave it: when its request was sent, for which lease, and when it arrived.
+  Clock::time_point reply_sent{};
+  Clock::duration reply_lease{};
+  Clock::duration reply_at{};
   Clock::duration submitted_at{};   ///< an earlier loss at the store excuses no conflict
   std::uint64_t token = 0;          ///< the last of those that were reserved
   std::uint64_t earlier_token = 0;  ///< the one before, if a copy of the request was given others
@@ -99,6 +113,8 @@ struct KeyHistory {
   std::uint64_t faults = 0;       ///< how many the store had
   std::uint64_t token = 0;        ///< the last one that was issued
   std::uint64_t shown_token = 0;  ///< the last one that a caller got
+  std::int64_t grants = 0;        ///< how many calls were granted
+  std::vector<Observation> observations;
 
   // Only in scenarios without faults: there the store's replies determine the holder.
   std::vector<Holder> holders;
@@ -130,8 +146,15 @@ class History {
   void starts_waiting(std::uint32_t key, const KeyHistory::Waiter& waiter);
   void stops_waiting(std::uint32_t key, std::uint32_t client, std::uint32_t caller);
 
+  /// Records a step that the users of `key` see, if the history `observes`.
+  void observe(std::uint32_t key, Clock::duration now, std::string_view kind,
+               std::initializer_list<Observation::Argument> arguments);
+  /// Converts a time by the clock of a client to that of observations.
+  [[nodiscard]] std::int64_t local_time(std::uint32_t client, Clock::time_point time) const;
+
   std::vector<ClientHistory> clients;
   std::vector<KeyHistory> keys;
+  bool observes = false;
 
   /// How many permits of a semaphore are held by holders that do not know of a loss, or kept for a
   /// while, beside those of the hold with that number.

@@ -48,6 +48,8 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   if (!history_.is_live(hold) && !hold.excused) {
     world_.fail("granted what is lost already: " + hold.name());
   }
+  for (GrantedHold& other : history.holds) observe_change(key, other);
+  observe_grant(key, hold, attempt);
   history.holds.push_back(hold);
 }
 
@@ -133,8 +135,58 @@ void HoldJudge::before_event(std::uint32_t client, std::uint32_t key) {
 
 void HoldJudge::after_event(std::uint32_t client, std::uint32_t key) {
   for (GrantedHold& hold : history_.keys[key].holds) {
-    if (hold.client == client) check_lease(hold, history_.clients[client]);
+    if (hold.client != client) continue;
+    observe_change(key, hold);
+    check_lease(hold, history_.clients[client]);
   }
+}
+
+void HoldJudge::observe_grant(std::uint32_t key, GrantedHold& hold, const AttemptRecord& attempt) {
+  hold.observed = {++history_.keys[key].grants, hold.deadline};
+  history_.observe(
+      key, world_.now, "acquired",
+      {hold.observed.number, std::int64_t{hold.client} + 1, static_cast<std::int64_t>(hold.owner),
+       static_cast<std::int64_t>(hold.number), to_string(hold.type), std::int64_t{hold.permits},
+       static_cast<std::int64_t>(hold.hold->token), history_.local_time(hold.client, hold.deadline),
+       history_.local_time(hold.client, attempt.reply_sent), microseconds(attempt.reply_lease),
+       microseconds(attempt.submitted_at)});
+}
+
+// lost() is observed when it returns what does not follow from the clock and what it returned
+// before.
+void HoldJudge::observe_change(std::uint32_t key, GrantedHold& hold) {
+  GrantedHold::Observed& observed = hold.observed;
+  const Clock::time_point now = history_.clients[hold.client].clock->now();
+  const Clock::time_point deadline = hold.hold->deadline_point();
+  if (deadline != observed.deadline) {
+    const AttemptRecord& attempt = history_.attempt(hold.client, hold.number);
+    history_.observe(key, world_.now, "moved",
+                     {observed.number, history_.local_time(hold.client, deadline),
+                      history_.local_time(hold.client, attempt.reply_sent),
+                      microseconds(attempt.reply_lease), microseconds(attempt.reply_at)});
+    observed.deadline = deadline;
+  }
+  const bool was_lost =
+      observed.word == "lost" || (observed.word == "none" && now >= observed.deadline);
+  const bool lost = hold.hold->is_lost(now);
+  if (lost == was_lost) return;
+  observed.word = lost ? "lost" : "held";
+  history_.observe(key, world_.now, "word", {observed.number, observed.word});
+}
+
+void HoldJudge::dropped(std::uint32_t key, const GrantedHold& hold) {
+  history_.observe(key, world_.now, "dropped", {hold.observed.number});
+}
+
+void HoldJudge::called(std::uint32_t key, const GrantedHold& hold, bool gives_back) {
+  const bool lost = !history_.is_live(hold);
+  history_.observe(key, world_.now, "calls",
+                   {hold.observed.number, std::int64_t{hold.caller}, gives_back, lost});
+}
+
+void HoldJudge::told(std::uint32_t key, std::uint32_t client, std::uint32_t caller, bool answer) {
+  history_.observe(key, world_.now, "told",
+                   {std::int64_t{client} + 1, std::int64_t{caller}, answer});
 }
 
 void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
@@ -214,6 +266,9 @@ void LossJudge::store_fault(std::uint32_t key) {
     if (!history_.is_live(hold) || store_.holds(world_.keys[key], hold.hold->id)) continue;
     world_.schedule_in(detection_time(hold), Due::loss_check, hold.client, key,
                        (history.faults << 32) + hold.number);
+    if (is_disturbed(history, hold.client)) continue;
+    history_.observe(key, world_.now, "early",
+                     {hold.observed.number, microseconds(world_.now + detection_time(hold))});
   }
 }
 
@@ -227,15 +282,23 @@ void LossJudge::check(const ScheduledEvent& event) {
     // A renewal that ran before the fault may have made the lease longer.
     const Clock::duration end = history.fault_at + detection_time(hold);
     if (world_.now < end) {
+      if (!is_disturbed(history, event.client)) {
+        history_.observe(key, world_.now, "early", {hold.observed.number, microseconds(end)});
+      }
       return world_.schedule.add(end, Due::loss_check, event.client, key, event.epoch);
     }
-    const Clock::duration quiet_since = history.fault_at - milliseconds(1'500);
-    if (history_.clients[event.client].disturbed_at >= quiet_since) continue;
-    if (!store_.holds(world_.keys[key], hold.hold->id)) {
+    const bool is_back = store_.holds(world_.keys[key], hold.hold->id);
+    if (is_back || is_disturbed(history, event.client)) {
+      history_.observe(key, world_.now, "cleared", {hold.observed.number});
+    } else {
       return world_.fail("client " + std::to_string(event.client) + " did not notice that hold " +
                          std::to_string(hold.number) + " was gone");
     }
   }
+}
+
+bool LossJudge::is_disturbed(const KeyHistory& history, std::uint32_t client) const {
+  return history_.clients[client].disturbed_at >= history.fault_at - milliseconds(1'500);
 }
 
 // A third of the lease, 1 % for the drift of clocks, and time for the answer to the check.

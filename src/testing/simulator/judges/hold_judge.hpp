@@ -30,6 +30,14 @@ class HoldJudge {
   /// The last local hold may have ended, and the lock is retained until `until`.
   void retained(std::uint32_t key, const GrantedHold& hold, Clock::time_point until);
 
+  // --- what is observed and not judged ---
+  /// A caller gives `hold` back, or its thread has ended.
+  void dropped(std::uint32_t key, const GrantedHold& hold);
+  /// A call of release() or extend() begins. `gives_back`: the hold ends with it.
+  void called(std::uint32_t key, const GrantedHold& hold, bool gives_back);
+  /// Such a call was answered.
+  void told(std::uint32_t key, std::uint32_t client, std::uint32_t caller, bool answer);
+
   // --- around each event of a coordinator ---
   void before_event(std::uint32_t client, std::uint32_t key);
   void after_event(std::uint32_t client, std::uint32_t key);
@@ -45,6 +53,8 @@ class HoldJudge {
   static void note_limits(KeyHistory& history, GrantedHold& hold);
   [[nodiscard]] bool ends_too_early(const GrantedHold& hold, const ClientHistory& client) const;
   void check_exclusion(const KeyHistory& history, const GrantedHold& hold);
+  void observe_grant(std::uint32_t key, GrantedHold& hold, const AttemptRecord& attempt);
+  void observe_change(std::uint32_t key, GrantedHold& hold);
   void check_lease(GrantedHold& hold, const ClientHistory& client);
   [[nodiscard]] bool blocks_local_queue(std::uint32_t client, std::uint32_t key) const;
 
@@ -67,6 +77,8 @@ class LossJudge {
   void check(const ScheduledEvent& event);
 
  private:
+  /// Whether the network has disturbed the client since shortly before the last fault.
+  [[nodiscard]] bool is_disturbed(const KeyHistory& history, std::uint32_t client) const;
   [[nodiscard]] Clock::duration detection_time(const GrantedHold& hold) const;
 
   World& world_;

@@ -91,25 +91,27 @@ bool RequestJudge::is_write_again(const Request& request) {
 
 void RequestJudge::applied_one(std::uint32_t client, const Request& request,
                                const Outcome& outcome) {
-  KeyHistory& key = history_.keys[world_.key_index(request.key)];
+  const std::uint32_t index = world_.key_index(request.key);
+  const KeyHistory& key = history_.keys[index];
   const KeyHistory::Holder holder{client, request.id.number};
   const bool granted = outcome.kind == Outcome::Kind::granted;
   if (request.verb == Verb::acquire && granted) {
     check_grant(key, holder, request.type);
     if (request.type == LockType::PERMIT) check_permits(key, holder, request.permits.taken);
-    if (outcome.token != 0) check_token(key, holder, outcome.token);
+    if (outcome.token != 0) check_token(index, holder, outcome.token);
   }
-  if (world_.scenario.fault_free) follow(key, holder, request, granted);
+  if (world_.scenario.fault_free) follow(index, holder, request, granted);
 }
 
 // A release granted the lock to a client in the process queue.
 void RequestJudge::granted(std::uint32_t client, const Notification& notification) {
-  KeyHistory& key = history_.keys[world_.key_index(notification.key)];
+  const std::uint32_t index = world_.key_index(notification.key);
+  KeyHistory& key = history_.keys[index];
   const KeyHistory::Holder holder{client, notification.id.number};
   AttemptRecord& attempt = history_.attempt(client, notification.id.number);
   attempt.grants.emplace_back(notification.place, world_.now);
   check_grant(key, holder, attempt.type);
-  if (notification.token != 0) check_token(key, holder, notification.token);
+  if (notification.token != 0) check_token(index, holder, notification.token);
   if (!world_.scenario.fault_free) return;
   if (attempt.type == LockType::FAIR) key.granted_by_release.push_back(holder);
   key.unnoticed.emplace_back(holder, world_.now);
@@ -132,10 +134,14 @@ void RequestJudge::notified(std::uint32_t client, const Notification& notificati
 }
 
 void RequestJudge::allow_deadline(AttemptRecord& attempt, Clock::time_point sent,
-                                  Clock::duration lease) {
+                                  Clock::duration lease) const {
   const Clock::duration least = milliseconds(5);
-  attempt.latest_deadline =
-      std::max(attempt.latest_deadline, sent + lease - std::max(lease / 100, least));
+  const Clock::time_point deadline = sent + lease - std::max(lease / 100, least);
+  if (deadline <= attempt.latest_deadline) return;
+  attempt.latest_deadline = deadline;
+  attempt.reply_sent = sent;
+  attempt.reply_lease = lease;
+  attempt.reply_at = world_.now;
 }
 
 void RequestJudge::check_grant(const KeyHistory& key, KeyHistory::Holder holder, LockType type) {
@@ -162,9 +168,14 @@ void RequestJudge::check_permits(const KeyHistory& key, KeyHistory::Holder holde
 }
 
 // The answer to a repeated acquire carries the token of the first.
-void RequestJudge::check_token(KeyHistory& key, KeyHistory::Holder holder, std::uint64_t token) {
+void RequestJudge::check_token(std::uint32_t index, KeyHistory::Holder holder,
+                               std::uint64_t token) {
+  KeyHistory& key = history_.keys[index];
   AttemptRecord& attempt = history_.attempt(holder.client, holder.number);
   if (attempt.token == token) return;
+  history_.observe(
+      index, world_.now, "issued",
+      {static_cast<std::int64_t>(token - attempt.tokens + 1), static_cast<std::int64_t>(token)});
   if (token <= key.token) world_.fail("a fencing token did not rise");
   attempt.earlier_token = attempt.token;
   attempt.token = key.token = token;
@@ -178,26 +189,30 @@ void RequestJudge::check_not_left(std::uint32_t client, const Request& request,
               std::string(when));
 }
 
-void RequestJudge::follow(KeyHistory& key, KeyHistory::Holder holder, const Request& request,
+void RequestJudge::follow(std::uint32_t index, KeyHistory::Holder holder, const Request& request,
                           bool granted) {
+  KeyHistory& key = history_.keys[index];
   const bool queues = request.type == LockType::FAIR && request.queue_wait.count() > 0;
   if (request.verb == Verb::acquire && granted) {
     const bool has_it = std::ranges::find(key.holders, holder) != key.holders.end();
-    if (request.type == LockType::FAIR && !has_it) check_order(key, holder);
+    if (request.type == LockType::FAIR && !has_it) check_order(index, holder);
     check_promptness(key);
     if (request.type == LockType::WRITE) key.kept_for_writer = never_happened;
     if (!has_it) key.holders.push_back(holder);
   } else if (request.verb == Verb::acquire && queues) {
-    if (std::ranges::find(key.queue, holder) == key.queue.end()) key.queue.push_back(holder);
+    if (std::ranges::find(key.queue, holder) == key.queue.end()) {
+      key.queue.push_back(holder);
+      observe_queue(index, "joined", holder);
+    }
   } else if (request.verb == Verb::acquire && request.type == LockType::WRITE) {
     key.kept_for_writer = std::max(key.kept_for_writer, world_.now + request.queue_wait);
   } else if (gives_back(request.verb)) {
-    std::erase(key.queue, holder);
+    if (std::erase(key.queue, holder) > 0) observe_queue(index, "left", holder);
     const bool held = std::erase(key.holders, holder) > 0;
     if (granted && held && key.holders.empty()) key.free_since = world_.now;
   }
   for (const KeyHistory::Holder each : std::exchange(key.granted_by_release, {})) {
-    check_order(key, each);
+    check_order(index, each);
   }
   check_grants_are_noticed(key);
 }
@@ -226,7 +241,15 @@ void RequestJudge::check_grants_are_noticed(KeyHistory& key) {
   });
 }
 
-void RequestJudge::check_order(KeyHistory& key, KeyHistory::Holder holder) {
+void RequestJudge::observe_queue(std::uint32_t key, std::string_view kind,
+                                 KeyHistory::Holder holder) {
+  history_.observe(key, world_.now, kind,
+                   {std::int64_t{holder.client} + 1, static_cast<std::int64_t>(holder.number)});
+}
+
+void RequestJudge::check_order(std::uint32_t index, KeyHistory::Holder holder) {
+  KeyHistory& key = history_.keys[index];
+  observe_queue(index, "served", holder);
   const auto place = std::ranges::find(key.queue, holder);
   if (place != key.queue.begin()) {
     world_.fail("FAIR: " + name(holder) + " was granted before its turn");

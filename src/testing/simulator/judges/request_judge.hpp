@@ -28,7 +28,7 @@ class RequestJudge {
   void answered(std::uint32_t client, const Request& request, const Outcome& outcome);
 
  private:
-  static void allow_deadline(AttemptRecord& attempt, Clock::time_point sent, Clock::duration lease);
+  void allow_deadline(AttemptRecord& attempt, Clock::time_point sent, Clock::duration lease) const;
   void submitted_one(std::uint32_t client, const Request& request, bool closing);
   [[nodiscard]] bool is_write_again(const Request& request);
   void applied_one(std::uint32_t client, const Request& request, const Outcome& outcome);
@@ -36,14 +36,16 @@ class RequestJudge {
   void check_release(std::uint32_t client, const Request& request, bool closing);
   void check_grant(const KeyHistory& key, KeyHistory::Holder holder, LockType type);
   void check_permits(const KeyHistory& key, KeyHistory::Holder holder, std::uint32_t taken);
-  void check_token(KeyHistory& key, KeyHistory::Holder holder, std::uint64_t token);
+  void check_token(std::uint32_t key, KeyHistory::Holder holder, std::uint64_t token);
   void check_not_left(std::uint32_t client, const Request& request, std::string_view when);
 
   // --- scenarios without faults ---
-  void follow(KeyHistory& key, KeyHistory::Holder holder, const Request& request, bool granted);
+  void follow(std::uint32_t index, KeyHistory::Holder holder, const Request& request, bool granted);
   void check_promptness(KeyHistory& key);
   void check_grants_are_noticed(KeyHistory& key);
-  void check_order(KeyHistory& key, KeyHistory::Holder holder);
+  void check_order(std::uint32_t index, KeyHistory::Holder holder);
+  /// The queue of FAIR changes.
+  void observe_queue(std::uint32_t key, std::string_view kind, KeyHistory::Holder holder);
 
   World& world_;
   History& history_;

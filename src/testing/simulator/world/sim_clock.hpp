@@ -24,6 +24,11 @@ class SimClock final : public Clock {
 
   void wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, time_point) override {}
 
+  /// How long this clock has run when it shows `local`.
+  [[nodiscard]] duration elapsed(time_point local) const noexcept {
+    return local.time_since_epoch() - origin_;
+  }
+
   /// The earliest true time at which this clock shows `local` or later.
   [[nodiscard]] duration truth_at(time_point local) const noexcept {
     const duration since = local.time_since_epoch() - origin_;
