@@ -17,6 +17,8 @@
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
+#   make spec      TLC checks docs/spec and histories of the simulator; needs a JDK and Maven;
+#                  SPEC_SEEDS=300 is how many seeds
 #   make other-languages  SET NX locks beside clients in Python, Node.js and Go; needs pip, npm, go
 #   make messages  what clang says about programs that must not compile
 #   make docs      the documentation site: build/docs/html/index.html
@@ -33,7 +35,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
-.PHONY: annotations proofs nightly chaos chaos-stores chaos-redisson chaos-night
+.PHONY: annotations proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
 .PHONY: format format-check tidy asan tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
@@ -45,6 +47,8 @@ SEED ?=
 # The file of a failed round that `make chaos` runs again, and no other.
 REPLAY ?=
 FUZZ ?= 600s
+# How many seeds of the simulator `make spec` checks with TLC; each has about two histories.
+SPEC_SEEDS ?= 300
 # Programs that each show a defect; see scripts/proofs.sh. They are not part of this repository.
 PROOFS ?= ../shared/proofs
 # How long each soak runs as one of the tests.
@@ -124,6 +128,11 @@ interop:
 	@scripts/deps.sh test
 	@mkdir -p build && $(call configure,test)
 	@scripts/interop.sh build/test
+
+spec:
+	@scripts/deps.sh test
+	@mkdir -p build && $(call configure,test)
+	@scripts/spec.sh build/test $(SPEC_SEEDS)
 
 other-languages:
 	@scripts/deps.sh test
