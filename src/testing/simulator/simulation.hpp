@@ -33,6 +33,9 @@ class Simulation final : private NetworkHandler {
   /// event is left.
   Report run(std::uint64_t steps);
 
+  /// Whether some calls have held_at_most.
+  [[nodiscard]] bool limits_holds() const noexcept { return world_.limits_holds; }
+
   /// Before `run`: records what the users of each key see.
   void observe() noexcept { history_.observes = true; }
   /// After `run`, if it was asked to observe.
