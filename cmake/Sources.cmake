@@ -215,6 +215,7 @@ set(latchkey_testing_core_sources
   src/testing/simulator/fault_injector.cpp
   src/testing/simulator/judges/history.cpp
   src/testing/simulator/judges/hold_judge.cpp
+  src/testing/simulator/judges/loss_judge.cpp
   src/testing/simulator/judges/request_judge.cpp
   src/testing/simulator/network/network.cpp
   src/testing/simulator/network/network_batches.cpp
