@@ -32,8 +32,9 @@ constexpr bool is_plain(char byte) noexcept {
 /// The byte that two hexadecimal digits spell.
 std::optional<char> spelled_byte(std::string_view digits) noexcept {
   unsigned value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, 16);
   if (digits.size() != 2 || error != std::errc() || stop != end) return std::nullopt;
   return static_cast<char>(value);
 }
