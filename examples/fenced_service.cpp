@@ -40,6 +40,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "http_service/http.hpp"
+#include "serve_options.hpp"
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -136,15 +137,7 @@ bool check(asio::io_context& context, tcp::endpoint service, const std::string& 
 }
 
 int main(int count, char** arguments) {
-  std::string uri = "memory:orders";
-  std::optional<unsigned short> port;
-  for (int index = 1; index < count; ++index) {
-    if (std::string_view(arguments[index]) == "--serve" && index + 1 < count) {
-      port = static_cast<unsigned short>(std::stoi(arguments[++index]));
-    } else {
-      uri = arguments[index];
-    }
-  }
+  const auto [uri, port] = serve_options(count, arguments, "memory:orders");
   Orders orders;
   const http::Handler handler = [&](http::Request request) -> asio::awaitable<Answer> {
     co_return orders.answer(request);

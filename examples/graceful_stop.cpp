@@ -39,6 +39,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "serve_options.hpp"
+
 using namespace std::chrono_literals;
 using latchkey::LockType;
 namespace asio = boost::asio;
@@ -183,15 +185,7 @@ asio::awaitable<void> load(tcp::endpoint service, std::string account, int& answ
 }
 
 int main(int count, char** arguments) {
-  std::string uri = "memory:";
-  std::optional<unsigned short> port;
-  for (int index = 1; index < count; ++index) {
-    if (std::string_view(arguments[index]) == "--serve" && index + 1 < count) {
-      port = static_cast<unsigned short>(std::stoi(arguments[++index]));
-    } else {
-      uri = arguments[index];
-    }
-  }
+  const auto [uri, port] = serve_options(count, arguments, "memory:");
   latchkey::install(latchkey::Locks::connect(uri));
   asio::io_context context(1);
   Service service(context, port.value_or(0));

@@ -15,7 +15,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +27,7 @@
 
 #include "http_service/http.hpp"
 #include "http_service/ledger.hpp"
+#include "serve_options.hpp"
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -102,15 +102,7 @@ bool check(asio::io_context& context, tcp::endpoint service) {
 }
 
 int main(int count, char** arguments) {
-  std::string uri = "memory:";
-  std::optional<unsigned short> port;
-  for (int index = 1; index < count; ++index) {
-    if (std::string_view(arguments[index]) == "--serve" && index + 1 < count) {
-      port = static_cast<unsigned short>(std::stoi(arguments[++index]));
-    } else {
-      uri = arguments[index];
-    }
-  }
+  const auto [uri, port] = serve_options(count, arguments, "memory:");
   latchkey::install(latchkey::Locks::connect(uri));
   Ledger ledger;
   asio::io_context context(1);
