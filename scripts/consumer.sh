@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs a program that uses latchkey, in one of the ways in which programs take it:
 #
-#   add_subdirectory  the checkout as it is after `make deps`
+#   add_subdirectory  the checkout as it is after `make deps`, beside another version of latchkey
 #   fetch_content     a copy of the sources without dependencies, by FetchContent; LATCHKEY_DEPS says
 #                     where those are, and yaml-cpp and OpenSSL are left out
 #   find_package      after installation
@@ -48,7 +48,7 @@ arguments=()
 optimisation=-O1
 case $kind in
   add_subdirectory)
-    arguments=(-DLATCHKEY_UNITY=ON)
+    arguments=(-DLATCHKEY_UNITY=ON "-DLATCHKEY_OTHER_VERSION=$build/liblatchkey.a")
     optimisation=-O0
     ;;
   fetch_content)

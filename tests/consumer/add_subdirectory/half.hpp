@@ -12,6 +12,6 @@ struct Half {
 namespace this_version {
 Half run();
 }
-namespace next_version {
+namespace other_version {
 Half run();
 }
