@@ -43,6 +43,11 @@ struct ThisThread {
   }
 };
 
+// Each call reads it several times: without calling a function, also in a shared library. musl does
+// not load such libraries while a program runs.
+#ifdef __GLIBC__
+[[gnu::tls_model("initial-exec")]]
+#endif
 constinit thread_local ThisThread this_thread;
 
 /// Converts to what `make` returns, so that std::optional::emplace constructs it in place.
@@ -216,9 +221,9 @@ void LockedCall::leave() { leave_linked(); }
 
 LockedScope::LockedScope(const LockTerms& terms, const Locks* locks, LockedSite& site,
                          const void* const* addresses)
-    : locked_(terms, locks), in_flight_(this_thread.exceptions_in_flight()) {
-  entry_ = locked_.enter_named(site, site, addresses);
-}
+    : locked_(terms, locks),
+      in_flight_(this_thread.exceptions_in_flight()),
+      entry_(locked_.enter_named(site, site, addresses)) {}
 
 LockedScope::~LockedScope() noexcept(false) {
   if (locked_.linked_ && in_flight_ == exceptions_) locked_.leave_linked();

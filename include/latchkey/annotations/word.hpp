@@ -82,6 +82,7 @@ template <std::meta::info Function>
   static_assert(::latchkey::detail::OptionChecksIf<latchkey_mistake.fits>::                      \
                     template Of<LATCHKEY_DETAIL_THIS_FUNCTION>::run())
 
+// [[indeterminate]]: C++26 has other variables filled before their constructors run (P2795).
 /// LOCK_ANNOTATED; takes the lock of this function's [[=latchkey::locked(...)]] from here to the
 /// end of the scope. What a call of LOCKED throws or returns instead of its body, the function
 /// throws or returns here.
@@ -89,7 +90,7 @@ template <std::meta::info Function>
   LATCHKEY_DETAIL_CHECK_WORD(true);                                                              \
   static_cast<void>(&::latchkey::detail::lock_word_registered<LATCHKEY_DETAIL_THIS_FUNCTION>);   \
   LATCHKEY_DETAIL_WORD_PARAMETERS                                                                \
-  ::latchkey::detail::WordScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope(                   \
+  [[indeterminate]] ::latchkey::detail::WordScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope( \
       ::latchkey::detail::word_aspect<                                                           \
           ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::annotated>,          \
       ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::site,                    \
