@@ -55,7 +55,7 @@ failed_without_stall() {
 
 log="$build/Testing/Temporary/LastTest.log"
 rm -f "$log.first"
-ctest --test-dir "$build" --output-on-failure --no-tests=error -j3 "$@" 2>&1 | note_times && exit 0
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j6 "$@" 2>&1 | note_times && exit 0
 
 if grep -qE 'ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|: runtime error: ' "$log"; then
   echo "A sanitizer reported something: nothing is repeated."
