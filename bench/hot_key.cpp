@@ -133,6 +133,7 @@ std::vector<Work> run_processes(Run run, const RedisServer& server, const Load& 
   std::vector<pid_t> children;
   for (int process = 0; process < load.processes; ++process) {
     const pid_t child = ::fork();
+    if (child == -1) throw std::runtime_error("no process");
     if (child == 0) {
       ready_pipe = ready[1];
       start_pipe = go[0];

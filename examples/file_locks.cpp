@@ -65,13 +65,14 @@ int run() {
   std::vector<pid_t> children;
   for (int number = 0; number < processes; ++number) {
     const pid_t child = ::fork();
+    if (child == -1) throw std::runtime_error("no process for a counter");
     if (child == 0) ::_exit(raise_counter(folder / "counter"));
     children.push_back(child);
   }
   bool good = true;
   for (const pid_t child : children) {
     int status = 0;
-    good = child > 0 && ::waitpid(child, &status, 0) == child && status == 0 && good;
+    good = ::waitpid(child, &status, 0) == child && status == 0 && good;
   }
   const int value = Counter(folder / "counter").read();
   const bool clean = fs::is_empty(folder / "locks");

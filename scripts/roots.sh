@@ -48,7 +48,8 @@ copy_root() {
   (cd "$root" && git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$folder/latchkey")
 }
 
-# /proc and /dev are mounted for this command only, so that removing the folder removes nothing else.
+# /proc and /dev, with its pseudo-terminals, are mounted for this command only, so that removing the folder
+# removes nothing else.
 in_root() {
   local folder=$1
   shift
@@ -56,7 +57,7 @@ in_root() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
     PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
     ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-    unshare --mount sh -c 'mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev" &&
+    unshare --mount sh -c 'mount --bind /proc "$0/proc" && mount --rbind /dev "$0/dev" &&
                            exec chroot "$0" "$@"' "$folder" "$@"
 }
 

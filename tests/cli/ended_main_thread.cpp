@@ -18,6 +18,7 @@ int main(int count, char** words) {
   if (count != 2) return 64;
   ::setsid();
   const pid_t child = ::fork();
+  if (child == -1) return 71;
   if (child == 0) {
     ::setsid();
     ::sleep(60);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <stdexcept>
 #include <string>
 
 #include "cli/run_fixture.hpp"
@@ -19,6 +20,7 @@ class AtTerminal {
     for (const std::string& each : arguments) pointers.push_back(const_cast<char*>(each.c_str()));
     pointers.push_back(nullptr);
     id_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (id_ == -1) throw std::runtime_error("no pseudo-terminal: is /dev/pts mounted?");
     if (id_ == 0) {
       ::execvp(pointers[0], pointers.data());
       ::_exit(127);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "soak/settings.hpp"
+#include "support/fork.hpp"
 
 namespace latchkey::soak {
 
@@ -58,8 +59,7 @@ class Children {
   /// Runs `work` in a new child.
   template <class Work>
   void start(Work&& work) {
-    const pid_t id = ::fork();
-    if (id == -1) throw std::runtime_error("no process for a child");
+    const pid_t id = tests::fork_child();
     if (id != 0) {
       ids_.push_back(id);
       return;

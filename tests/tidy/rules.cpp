@@ -186,6 +186,24 @@ Findings nothing_is_left_to_do(const SourceFile& file) {
   return findings;
 }
 
+// A signal to -1 goes to every process of the system.
+Findings failed_forks_are_noticed(const SourceFile& file) {
+  static const std::regex call{R"(::(_F|f)ork(pty)?\()"};
+  Findings findings;
+  const auto lines = file.lines();
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    if (!std::regex_search(lines[line].begin(), lines[line].end(), call)) continue;
+    const auto notices = [&](std::size_t after) {
+      return line + after < lines.size() &&
+             lines[line + after].find("== -1") != std::string_view::npos;
+    };
+    if (!notices(1) && !notices(2)) {
+      findings.push_back(at(file, line + 1, "does not notice that it cannot fork"));
+    }
+  }
+  return findings;
+}
+
 Findings first_line_says_why(const SourceFile& file) {
   const auto lines = file.lines();
   const std::string_view first = lines.empty() ? std::string_view{} : lines.front();

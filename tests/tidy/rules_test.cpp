@@ -112,6 +112,12 @@ TEST(TidyRules, NothingIsLeftToDo) {
   EXPECT_TRUE(nothing_is_left_to_do(file("a.cpp", "// what is to do is done\n")).empty());
 }
 
+TEST(TidyRules, AFailedForkIsNoticed) {
+  const std::string call = std::string{"id = ::fo"} + "rk();\n";
+  EXPECT_EQ(failed_forks_are_noticed(file("a.cpp", call + "if (id == 0) work();\n")).size(), 1U);
+  EXPECT_TRUE(failed_forks_are_noticed(file("a.cpp", call + "if (id == -1) throw 1;\n")).empty());
+}
+
 TEST(TidyRules, TheFirstLineSaysWhy) {
   EXPECT_EQ(first_line_says_why(file("a.cpp", "#include <a>\n")).size(), 1U);
   EXPECT_EQ(first_line_says_why(file("a.cpp", "// a.cpp\n")).size(), 1U);

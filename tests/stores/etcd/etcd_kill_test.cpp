@@ -12,6 +12,7 @@
 #include <latchkey/locks.hpp>
 
 #include "etcd_fixture.hpp"
+#include "support/fork.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -30,7 +31,7 @@ TEST(EtcdKill, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   const EtcdServer server;
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
-  const pid_t child = ::fork();
+  const pid_t child = fork_child();
   if (child == 0) {
     Locks own = etcd_locks(server.uri("session=2s"), short_leases());
     const Hold hold = own.lock("key").acquire(5s);

@@ -15,6 +15,7 @@
 #include "stores/mysql/mysql_server.hpp"
 #include "stores/mysql/mysql_support.hpp"
 #include "support/child.hpp"
+#include "support/fork.hpp"
 #include "support/polling.hpp"
 
 namespace latchkey::tests {
@@ -178,7 +179,7 @@ TEST_F(MysqlLoss, ALockedRowFailsOnlyTheRequestsForItsKey) {
 TEST_F(MysqlLoss, TheLockOfAKilledProcessIsFreeAfterItsLease) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
-  const pid_t child = ::fork();
+  const pid_t child = fork_child();
   if (child == 0) {
     const Locks locks = connect();
     const Hold hold = locks.lock(key_, LockType::WRITE).acquire(0ms, 2s);

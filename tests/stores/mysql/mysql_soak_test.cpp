@@ -20,6 +20,7 @@
 #include "soak/shared.hpp"
 #include "stores/mysql/mysql_server.hpp"
 #include "stores/mysql/mysql_support.hpp"
+#include "support/fork.hpp"
 
 namespace latchkey::soak {
 namespace {
@@ -113,7 +114,7 @@ TEST(MysqlSoak, KilledProcessesAndAKilledServerLeaveNoOverlapAndNoRow) {
   const auto end = begin + std::max<std::chrono::milliseconds>(length_of_soak(), 4s);
   std::array<pid_t, processes> ids{};
   const auto start = [&](std::size_t number) {
-    const pid_t id = ::fork();
+    const pid_t id = tests::fork_child();
     if (id == 0) {
       try {
         work(*court, number, end);

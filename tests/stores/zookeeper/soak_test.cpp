@@ -12,6 +12,7 @@
 
 #include "fixture.hpp"
 #include "soak/shared.hpp"
+#include "support/fork.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -82,7 +83,7 @@ void work(const Locks& locks, Judge& judge, std::uint64_t run, std::uint64_t thr
 /// One process of the soak; `run`: a number that no process had before.
 pid_t start_process(const std::string& uri, Judge& judge, std::uint64_t run,
                     std::chrono::steady_clock::time_point end) {
-  const pid_t id = ::fork();
+  const pid_t id = fork_child();
   if (id != 0) return id;
   try {
     std::optional<Locks> connected;
@@ -160,7 +161,7 @@ TEST_F(ZooKeeperSoak, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   const Locks locks = connect_zookeeper(server().uri(folder));
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
-  const pid_t child = ::fork();
+  const pid_t child = fork_child();
   if (child == 0) {
     const Locks own = connect_zookeeper(server().uri(folder) + "?session=2s", 2s);
     const Hold hold = own.lock("key").acquire(1s);

@@ -16,6 +16,8 @@
 #include <latchkey/loop_driver.hpp>
 #include <latchkey/testing/contract/probe.hpp>
 
+#include "support/fork.hpp"
+
 namespace latchkey {
 namespace {
 
@@ -174,7 +176,7 @@ TEST(SimpleBackend, AForkedChildStartsEmpty) {
   const pid_t child = [&] {
     Scripted backend([](const Request&) {});
     backend.submit(one, sink);
-    const pid_t forked = ::fork();
+    const pid_t forked = tests::fork_child();
     if (forked == 0) {
       backend.forget_parent();
       backend.drive(Parker::mine(), Clock::system().now());

@@ -13,6 +13,7 @@
 
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
+#include "support/fork.hpp"
 
 namespace latchkey::detail {
 namespace {
@@ -34,7 +35,7 @@ TEST(AtFork, CallsLevelsInOrderBeforeAForkAndInReverseAfterIt) {
   register_fork_participant(ForkLevel::backend, second);
   register_fork_participant(ForkLevel::locks, gone);
   unregister_fork_participant(gone);
-  const pid_t child = ::fork();
+  const pid_t child = tests::fork_child();
   if (child == 0) ::_exit(log == "cabBAC" ? 0 : 1);
   int status = 0;
   ::waitpid(child, &status, 0);

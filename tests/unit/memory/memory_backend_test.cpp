@@ -1,5 +1,6 @@
 // The memory backend: URIs, spaces, many threads, forks, and freed memory.
 #include "memory/memory_backend.hpp"
+#include "support/fork.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -195,7 +196,7 @@ TEST(MemoryBackend, ASteadyStateAllocatesNothing) {
 
 /// Runs `check` in a child and returns its result.
 bool in_child(const std::function<bool()>& check) {
-  const pid_t child = ::fork();
+  const pid_t child = tests::fork_child();
   if (child == 0) ::_exit(check() ? 0 : 1);
   int status = 0;
   ::waitpid(child, &status, 0);

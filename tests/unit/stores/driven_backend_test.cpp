@@ -13,6 +13,7 @@
 #include <latchkey/error.hpp>
 #include <latchkey/testing/backend_contract.hpp>
 
+#include "support/fork.hpp"
 #include "unit/stores/loopback_client.hpp"
 
 namespace {
@@ -278,7 +279,7 @@ TEST_F(DrivenBackendTest, AForkedChildForgetsWhatIsTheParents) {
   client.answers = false;
   Request request = acquire_of("a");
   submit(request);
-  const pid_t child = ::fork();
+  const pid_t child = tests::fork_child();
   if (child == 0) {
     backend.forget_parent();
     backend.drive(Parker::mine(), in(1ms));
