@@ -287,6 +287,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_test.cpp
   sim/coordinator/coordinator_unattended_test.cpp
   sim/coordinator/coordinator_wait_test.cpp
+  sim/coordinator/coordinator_watch_test.cpp
   sim/coordinator/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp
   sim/latch_sim_test.cpp

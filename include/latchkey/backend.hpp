@@ -142,6 +142,10 @@ struct Request {
   bool in_line = false;
   /// subscribe, unsubscribe: to the latch `key` and not to its lock.
   bool latch = false;
+  /// renew, verify, downgrade: the next time that somebody else changes or deletes the key, the
+  /// sink gets one notification `changed`. None follows it, or a change by a request of this
+  /// backend, until a check asks again. A backend that does not offer `watches` ignores it.
+  bool watch = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.
   std::string_view note{};
@@ -199,6 +203,8 @@ struct Notification {
     granted,   ///< a release granted `key` to `id`, for its lease or `grant_lease` if that is less;
                ///< FAIR: for `fair_grant_lease`
     gone,      ///< `id` no longer holds `key`
+    changed,   ///< somebody else has changed `key`, which was watched, or if it has no key, perhaps
+               ///< all of them: their holds may be gone
     counted,   ///< the latch `key` has reached zero, has a new count or was deleted
     link_down,  ///< no key, no id: replies will not arrive for a while
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone

@@ -29,6 +29,9 @@ struct Capabilities {
   /// Renewals and verifications that are sent together cost less than one by one: the holds of a
   /// Locks are checked at common times, up to an eighth of the interval early.
   bool batches_checks = false;
+  /// A check can ask for a notification when the key changes (Request::watch), so a hold that was
+  /// taken away is told of at once, and not at its next check.
+  bool watches = false;
   /// Grants can wait for replicas.
   bool replica_acknowledgement = false;
   /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends

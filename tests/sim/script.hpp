@@ -22,7 +22,8 @@ using Kind = Outcome::Kind;
 using detail::MemberReport;
 
 /// One process with one key. Time moves only in `pass`. `sent()` shows what the coordinator
-/// submitted: the verb, the number of the hold, and for verbs with a lease its milliseconds.
+/// submitted: the verb, the number of the hold, for verbs with a lease its milliseconds, and
+/// whether the key is to be watched.
 ///
 ///     Script script;
 ///     Call& call = script.acquire(LockType::REENTRANT, 3s, 30s);
@@ -157,6 +158,9 @@ class Script : private ProcessHost {
     process_->notified(notification);
   }
 
+  /// Perhaps all keys have changed, as after FLUSHALL.
+  void notify_of_changed_keys() { process_->notified({.kind = Notification::Kind::changed}); }
+
   /// A release leaves the key free, and notifies others and the first in line, this process.
   void notify_first_in_line() {
     process_->notified(
@@ -287,6 +291,7 @@ class Script : private ProcessHost {
     const bool leased = request.verb == Verb::acquire || request.verb == Verb::renew ||
                         request.verb == Verb::downgrade;
     if (leased) list += " " + std::to_string(request.lease.count());
+    if (request.watch) list += " watching";
   }
 
   void woken(Process&, Call& call) override {

@@ -38,4 +38,11 @@ inline CoordinatorSettings with_grants() {
   return settings;
 }
 
+/// With a backend that tells of changes of the keys that it watches.
+inline CoordinatorSettings with_watches() {
+  CoordinatorSettings settings = without_cohorts();
+  settings.watches = true;
+  return settings;
+}
+
 }  // namespace latchkey::inline v1::sim

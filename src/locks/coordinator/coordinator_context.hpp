@@ -30,6 +30,7 @@ struct CoordinatorSettings {
   bool grants = false;   ///< the backend keeps a queue of processes (Capabilities::grants)
   bool in_order = true;  ///< Capabilities::in_order
   bool expires = false;  ///< Capabilities::expires
+  bool watches = false;  ///< Capabilities::watches
   /// Holds are checked at common times, so that their checks are sent together.
   bool common_checks = false;
   Clock::duration check_phase{};  ///< shifts the common times of this Locks against those of others

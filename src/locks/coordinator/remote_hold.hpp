@@ -30,6 +30,12 @@ class LockSpace;
 inline constexpr std::chrono::seconds repeat_pause{1};
 inline constexpr std::chrono::seconds longest_repeat_pause{8};
 
+/// A check asks the backend to tell of changes of the key (Request::watch) once its hold is older
+/// than `watched_from`. The hold is checked for that by `watched_by` at the latest. Most holds end
+/// earlier, so they cost nothing.
+inline constexpr std::chrono::milliseconds watched_from{150};
+inline constexpr std::chrono::milliseconds watched_by{250};
+
 /// A claim on the backend under one id: requested, held, and released once.
 ///
 /// | stage     | meaning                                                | next stages             |
@@ -83,6 +89,18 @@ class RemoteHold {
   /// | sent    | a downgrade was sent: the backend has either          | none, unsure  |
   /// | unsure  | a READ, unless a late copy of the acquire runs        | (stays)       |
   enum class Downgrade : std::uint8_t { none, wanted, sent, unsure };
+
+  /// Whether the backend tells of changes of the key.
+  ///
+  /// | state   | meaning                                                    | next states  |
+  /// |---------|------------------------------------------------------------|--------------|
+  /// | off     | no check has asked for that, or the last one followed a    | on           |
+  /// |         | change                                                     |              |
+  /// | on      | the last check has asked for it                            | changed, off |
+  /// | changed | it told of a change; the check that finds out what became  | off          |
+  /// |         | of the hold does not ask, so there is at most one such     |              |
+  /// |         | check between two of the usual ones                        |              |
+  enum class Watch : std::uint8_t { off, on, changed };
 
   /// A request about this hold.
   struct HoldRequest : OwnedRequest {
@@ -174,6 +192,7 @@ class RemoteHold {
   HoldRequest check_request{};
   Clock::time_point check_was_due{};  ///< when the last check that was sent was due
   Clock::time_point check_at = Clock::never();
+  Watch watch = Watch::off;
 
   // The release.
   HoldRequest release_request{};
@@ -312,6 +331,7 @@ inline void RemoteHold::reset() noexcept {
   presence = Presence::possible;
   downgrade = Downgrade::none;
   expiry = Expiry::unset;
+  watch = Watch::off;
   unreported = stop_pending = end_reported = retry_requested = release_again = false;
   held_too_long = false;
   if (has_limit()) limits.clear();

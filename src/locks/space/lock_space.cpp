@@ -70,6 +70,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.grants = capabilities.pushes && capabilities.grants;
   settings.in_order = capabilities.in_order;
   settings.expires = capabilities.expires;
+  settings.watches = capabilities.watches;
   settings.events = events;
   settings.prefix_size = options.prefix.size();
   settings.space = HoldId::new_space();

@@ -59,7 +59,8 @@ void DowngradeLogic::on_reply(RemoteHold& hold, const Outcome& outcome) {
   state_.holds.due_by(hold.check_at);
   if (call != nullptr) answer_release(*call, hold, outcome);
   if (!granted) LeaseLogic(*this).answer_renewals(hold, outcome);
-  if (granted && hold.wanted.count() > 0) LeaseLogic(*this).check(hold);
+  const bool changed = hold.watch == RemoteHold::Watch::changed;
+  if (granted && (changed || hold.wanted.count() > 0)) LeaseLogic(*this).check(hold);
   AcquireLogic(*this).dispatch_waiters();
 }
 

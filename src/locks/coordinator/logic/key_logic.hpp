@@ -43,13 +43,30 @@ class KeyLogic {
   [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
     return hold.period(settings().watchdog) / 3;
   }
+  /// A time for a check that others of this Locks have, too, if that saves requests: less than an
+  /// eighth of `interval` before `at`.
+  [[nodiscard]] Clock::time_point common_time(Clock::time_point at,
+                                              Clock::duration interval) const noexcept {
+    if (!settings().common_checks) return at;
+    return common_check_time(at, interval, settings().check_phase);
+  }
   /// When a hold is checked next whose lease was last requested, or verified, at `sent`.
   [[nodiscard]] Clock::time_point next_check(const RemoteHold& hold,
                                              Clock::time_point sent) const noexcept {
     const Clock::duration interval = check_interval(hold);
-    const Clock::time_point at = later(sent, interval);
-    if (!settings().common_checks) return at;
-    return common_check_time(at, interval, settings().check_phase);
+    const Clock::time_point at = common_time(later(sent, interval), interval);
+    if (!can_be_watched(hold) || is_old_enough_to_watch(hold, sent)) return at;
+    constexpr Clock::duration spread = std::chrono::seconds(1);
+    return std::min(at, common_time(later(hold.granted_at, watched_by), spread));
+  }
+  /// Whether the backend can tell of changes of the key. A semaphore is no use for that: each call
+  /// of anybody changes it.
+  [[nodiscard]] bool can_be_watched(const RemoteHold& hold) const noexcept {
+    return settings().watches && hold.type != LockType::PERMIT;
+  }
+  [[nodiscard]] static bool is_old_enough_to_watch(const RemoteHold& hold,
+                                                   Clock::time_point at) noexcept {
+    return at >= later(hold.granted_at, watched_from);
   }
 
   /// Fills in what all requests about a hold have in common.

@@ -86,11 +86,20 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   prepare(hold.check_request, verb, hold);
   hold.check_request.lease = lease;
   hold.check_request.in_flight = true;
+  ask_to_watch(hold);
   hold.check_was_due = std::min(hold.check_at, hold.check_request.sent);
   hold.expires_at = std::max(hold.expires_at, later(hold.check_request.sent, lease));
   hold.check_at = Clock::never();
   if (state_.holds.due() <= now()) state_.find_due();  // the due time was this check's
   submit(hold.check_request);
+}
+
+void LeaseLogic::ask_to_watch(RemoteHold& hold) {
+  using Watch = RemoteHold::Watch;
+  const bool follows_change = hold.watch == Watch::changed;
+  hold.check_request.watch = can_be_watched(hold) && hold.stage == Stage::held && !follows_change &&
+                             is_old_enough_to_watch(hold, now());
+  hold.watch = hold.check_request.watch ? Watch::on : Watch::off;
 }
 
 // The last renewal brings the deadline to the limit. From then on the hold is only verified.
@@ -124,7 +133,8 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   state_.holds.due_by(hold.check_at);
   answer_renewals(hold, outcome);
   DowngradeLogic(*this).cancel_if_reentered(hold);
-  if (granted && (hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
+  const bool changed = hold.watch == RemoteHold::Watch::changed;
+  if (granted && (changed || hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
 }
 
 // Moves the deadline. False: a thread has seen it pass since the time of this event was read.
@@ -248,6 +258,20 @@ void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {
   } else if (kind == Notification::Kind::link_up && !hold.check_request.in_flight &&
              !hold.is_lost(now())) {
     check(hold);
+  }
+}
+
+void LeaseLogic::on_change(RemoteHold& hold, bool of_one_key) {
+  constexpr Clock::duration pause = std::chrono::seconds(1);
+  if (hold.joined != nullptr || hold.is_lost(now())) return;
+  const bool in_flight = hold.check_request.in_flight;
+  if (hold.watch == RemoteHold::Watch::on || (in_flight && !of_one_key)) {
+    hold.watch = RemoteHold::Watch::changed;
+    if (!in_flight) check(hold);
+  } else if (!of_one_key) {
+    const Clock::time_point at = later(hold.check_request.sent, pause);
+    hold.check_at = std::min(hold.check_at, std::max(now(), at));
+    state_.holds.due_by(hold.check_at);
   }
 }
 

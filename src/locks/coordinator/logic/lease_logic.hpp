@@ -29,6 +29,10 @@ class LeaseLogic : public KeyEvent {
   /// The link is back, or the backend took the hold away.
   void on_notification(RemoteHold& hold, Notification::Kind kind);
 
+  /// The backend told of a change of the key or, not `of_one_key`, perhaps of all keys. A hold that
+  /// is watched is checked at once, any other one if its last check is a second old.
+  void on_change(RemoteHold& hold, bool of_one_key);
+
   // --- for the other decisions ---
   /// The call is answered when a renewal has reached `call.want`.
   void wait_for_renewal(Call& call, RemoteHold& hold);
@@ -57,6 +61,8 @@ class LeaseLogic : public KeyEvent {
 
  private:
   void renew(RemoteHold& hold, std::chrono::milliseconds lease);
+  /// Decides whether the check that is about to be sent asks the backend to tell of changes.
+  void ask_to_watch(RemoteHold& hold);
   /// Shortens the lease that a check of a hold with a limit asks for.
   void keep_to_limit(const RemoteHold& hold, Verb& verb, std::chrono::milliseconds& lease);
   [[nodiscard]] bool on_renewed(RemoteHold& hold);

@@ -126,10 +126,17 @@ void SubscriptionLogic::on_granted(const Notification& notification) {
   });
 }
 
+void SubscriptionLogic::on_change(bool of_one_key) {
+  state_.holds.for_each([&](RemoteHold& hold) {
+    if (hold.stage == RemoteHold::Stage::held) LeaseLogic(*this).on_change(hold, of_one_key);
+  });
+}
+
 void SubscriptionLogic::on_notification(const Notification& notification) {
   using Kind = Notification::Kind;
   if (notification.kind == Kind::granted) return on_granted(notification);
   if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
+  if (notification.kind == Kind::changed) return on_change(!notification.key.empty());
   const bool about_one = notification.id.number != 0;
   state_.no_permits_until = {};
   if (notification.kind != Kind::link_up && !about_one) {

@@ -44,6 +44,7 @@ class SubscriptionLogic : public KeyEvent {
                       const HoldId& id);
   void unsubscribe_from_grants_later();
   void on_granted(const Notification& notification);
+  void on_change(bool of_one_key);
   [[nodiscard]] static bool is_awaited(const RemoteHold& claim, const Notification& grant) noexcept;
   void retry_unsubscribe(Subscription& subscription);
   void on_reply_for_claim(RemoteHold& claim, bool subscribed);
