@@ -177,6 +177,7 @@ set(latchkey_redis_sources
   redis/locks/unknown_test.cpp
   redis/locks/unwilling_server_test.cpp
   redis/locks/wait_bound_test.cpp
+  redis/locks/watch_test.cpp
   redis/multiplexer/adaptive_spin_test.cpp
   redis/multiplexer/connection_multiplexer_test.cpp
   redis/multiplexer/futex_wait_set_test.cpp
@@ -230,6 +231,7 @@ set(latchkey_redis_sources
   redis/session/session_replicas_test.cpp
   redis/session/session_test.cpp
   redis/session/session_waiting_test.cpp
+  redis/session/session_watch_test.cpp
   redis/set/freeze_test.cpp
   redis/set/quorum_contract_test.cpp
   redis/set/set_contract_test.cpp

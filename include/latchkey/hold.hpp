@@ -110,7 +110,8 @@ class [[nodiscard(
 
   /// True from the deadline on, for every thread; never false again. Compares clocks and does
   /// nothing else. If a hold ends on the server before its deadline, this returns true from the
-  /// next check on, at most lease/3 later.
+  /// next check on, at most lease/3 later, or at once if the backend watches the key
+  /// (Capabilities::watches).
   [[nodiscard]] bool lost() const noexcept;
 
   /// A token whose stop is requested when the hold is lost. Callbacks run on the notifier thread.

@@ -142,11 +142,12 @@ class Locks {
   [[nodiscard]] ListPage list_awaited(std::string_view pattern = "*", ListCursor from = {},
                                       std::uint32_t budget = 256) const;
   /// Ends the hold with the id `holder`, as HolderInfo::id shows it, and no other. Returns false if
-  /// that holder does not hold the lock. It notices the loss at its next check. Throws
-  /// std::invalid_argument if `holder` is not an id.
+  /// that holder does not hold the lock. It notices the loss at its next check, or at once if the
+  /// backend watches its key (Capabilities::watches). Throws std::invalid_argument if `holder` is
+  /// not an id.
   bool release_holder(std::string_view key, std::string_view holder) const;
   /// Ends every hold of the lock, whoever the holders are. Returns false if nobody held it. A
-  /// holder notices the loss at its next check.
+  /// holder notices the loss as after release_holder.
   bool force_release(std::string_view key) const;
 
   /// Stops granting locks: waiters end with Closed. Holders have `drain` to release; holds that

@@ -18,7 +18,9 @@ namespace {
 class RedisBackend final : public Backend {
  public:
   RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
-      : connections_(std::move(uri), options), replicas_(options.min_replicas > 0) {
+      : connections_(std::move(uri), options),
+        replicas_(options.min_replicas > 0),
+        watches_(options.watch_holds) {
     const auto failure = connections_.start();
     if (!failure || (may_be_absent && !failure->permanent)) return;
     LockSite site{{}, {}, describe()};
@@ -33,6 +35,7 @@ class RedisBackend final : public Backend {
     offered.fair = offered.read_write = offered.latches = offered.permits = !set;
     offered.pushes = offered.administration = offered.expires = true;
     offered.batches_checks = true;
+    offered.watches = watches_ && !connections_.refused_to_watch();
     // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
@@ -69,7 +72,7 @@ class RedisBackend final : public Backend {
 
  private:
   ConnectionMultiplexer connections_;
-  const bool replicas_;
+  const bool replicas_, watches_;
 };
 
 }  // namespace
@@ -79,8 +82,11 @@ std::unique_ptr<Backend> make_redis_backend(std::string_view uri, const Options&
   return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, may_be_absent);
 }
 
+// A quorum does not watch: after a change at one server it would check before the others change.
 std::unique_ptr<Backend> make_redis_member(std::string_view uri, const Options& options) {
-  return std::make_unique<RedisBackend>(RedisUri::parse(uri), options, true);
+  Options of_member = options;
+  of_member.watch_holds = false;
+  return std::make_unique<RedisBackend>(RedisUri::parse(uri), of_member, true);
 }
 
 }  // namespace latchkey::inline v1::detail::redis

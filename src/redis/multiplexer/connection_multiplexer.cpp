@@ -373,6 +373,13 @@ std::string ConnectionMultiplexer::identity() const {
   return connections.empty() ? std::string() : connections.front()->session.run_id();
 }
 
+bool ConnectionMultiplexer::refused_to_watch() const {
+  const ScopedLock lock(state_.mutex);
+  return std::ranges::any_of(state_.router->connections(), [](const auto& connection) {
+    return connection->session.refused_to_watch();
+  });
+}
+
 std::string ConnectionMultiplexer::warning() const {
   const ScopedLock lock(state_.mutex);
   const auto connections = state_.router->connections();
@@ -386,7 +393,7 @@ std::string ConnectionMultiplexer::warning() const {
     const std::string server =
         connections.size() == 1 ? std::string() : connection->uri.endpoint.text() + ": ";
     if (const Failure* const failure = session.last_failure()) return warning_of(*failure, server);
-    if (!session.warning().empty()) return server + session.warning();
+    if (const std::string text = session.warning(); !text.empty()) return server + text;
   }
   return {};
 }

@@ -96,6 +96,9 @@ class ConnectionMultiplexer final : private ForkParticipant {
   /// say.
   [[nodiscard]] std::string identity() const;
 
+  /// Whether a server has refused to tell of changes of keys.
+  [[nodiscard]] bool refused_to_watch() const;
+
   /// Why a server is unsuitable, as a clause; empty if there is no reason.
   [[nodiscard]] std::string warning() const;
 

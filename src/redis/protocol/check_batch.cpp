@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/protocol/check_batch.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -54,6 +55,21 @@ void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> r
   buffer.number(keys);
   for (const Request* const each : requests) append_keys(buffer, *each);
   for (const Request* const each : requests) append_arguments(buffer, *each, layout);
+}
+
+// The server remembers a key that is read after CLIENT CACHING YES, until it changes. A renewal is
+// a change, so the key is read after it.
+std::uint8_t append_watch(CommandBuffer& buffer, std::span<const Request* const> requests) {
+  const auto count =
+      std::ranges::count_if(requests, [](const Request* each) { return each->watch; });
+  if (count == 0) return 0;
+  buffer.command({"CLIENT", "CACHING", "YES"});
+  buffer.begin(1 + static_cast<std::size_t>(count));
+  buffer.word("EXISTS");
+  for (const Request* const each : requests) {
+    if (each->watch) buffer.word(each->key);
+  }
+  return 2;
 }
 
 CheckAnswers read_check_answers(const redisReply& reply) noexcept {

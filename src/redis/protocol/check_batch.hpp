@@ -4,6 +4,7 @@
 
 #include <latchkey_hiredis/hiredis.h>
 
+#include <cstdint>
 #include <span>
 
 #include <latchkey/backend.hpp>
@@ -23,6 +24,16 @@ namespace latchkey::inline v1::detail::redis {
 /// all keys have one slot. A warm buffer allocates nothing.
 void append_check_batch(CommandBuffer& buffer, std::span<const Request* const> requests,
                         bool with_text, const Layout& layout = redisson_layout);
+
+/// Appends the commands after which the server tells of the next change of the keys of those
+/// requests that ask for it. Returns how many commands: none if no request does.
+std::uint8_t append_watch(CommandBuffer& buffer, std::span<const Request* const> requests);
+/// For one request, or none. It is no use for a request after ASKING: the next change of its key is
+/// that it moves.
+inline std::uint8_t append_watch(CommandBuffer& buffer, const Request* request) {
+  if (request == nullptr) return 0;
+  return append_watch(buffer, std::span(&request, 1));
+}
 
 /// The answers of the reply. All are unclear if the server rejected the call.
 [[nodiscard]] CheckAnswers read_check_answers(const redisReply& reply) noexcept;

@@ -39,6 +39,7 @@ Session::Settings session_settings(const RedisUri& uri, const Options& options) 
   }
   settings.login.sharded = options.sharded;
   settings.login.layout = settings.calls.layout = &uri.layout();
+  settings.login.watches = options.watch_holds;
   settings.login.replicas = options.min_replicas > 0;
   settings.timeout = options.command_timeout;
   settings.min_replicas = options.min_replicas;

@@ -11,7 +11,7 @@ namespace latchkey::inline v1::detail::redis {
 using Kind = InFlightCommand::Kind;
 using Answer = CheckAnswers::Answer;
 
-void CheckBatcher::write(std::size_t count) {
+void CheckBatcher::write(std::size_t count, bool watches) {
   std::array<const Request*, CheckAnswers::most> requests;
   for (std::size_t index = 0; index < count; ++index) {
     requests[index] = pipeline_.unwritten(index).request;
@@ -22,6 +22,7 @@ void CheckBatcher::write(std::size_t count) {
   const std::uint64_t end = pipeline_.stream_end();
   first.replies_before = 0;
   first.replies_after = append_notes(count);
+  if (watches) first.replies_after += append_watch(pipeline_.stream(), {requests.data(), count});
   first.batch = static_cast<std::uint8_t>(count);
   for (std::size_t index = 0; index < count; ++index) {
     InFlightCommand& command = *pipeline_.next_to_write();

@@ -27,8 +27,9 @@ class CheckBatcher {
                DeliveryQueue& deliveries, const Layout& layout) noexcept
       : pipeline_(pipeline), replicas_(replicas), deliveries_(deliveries), layout_(layout) {}
 
-  /// Writes the next `count` commands of the pipeline as one call. Throws std::bad_alloc.
-  void write(std::size_t count);
+  /// Writes the next `count` commands of the pipeline as one call. `watches`: the server watches
+  /// the keys of those that ask for it. Throws std::bad_alloc.
+  void write(std::size_t count, bool watches);
   /// The reply to the oldest command, which is the first of a call. The caller then writes the
   /// checks that are sent once more. Throws std::bad_alloc.
   void on_reply(const redisReply& reply);

@@ -110,6 +110,19 @@ void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& li
   }
 }
 
+void DeliveryQueue::notify_changed(std::string_view key) {
+  notifications_.reserve(3 * sinks_.size());  // those that notify_all needs, too
+  for (Sink* const sink : sinks_) {
+    std::string text(key);
+    QueuedNotification& queued = notifications_.push();
+    queued.sink = sink;
+    queued.kind = Notification::Kind::changed;
+    queued.key.swap(text);
+    queued.id = {};
+    queued.text.clear();
+  }
+}
+
 bool DeliveryQueue::next(Delivery& delivery) noexcept {
   if (!notifications_.empty()) {
     take_notification(delivery);

@@ -72,6 +72,7 @@ void Handshake::start(CommandBuffer& out) {
   expected_ = replies_ = 0;
   subscribe_ = Subscribe::unanswered;
   current_ = {};
+  watch_refusal_.clear();
   append_hello(out, login_.user, login_.password, login_.client_name);
   out.command({"INFO"});
   expect(Command::hello);
@@ -99,7 +100,7 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
   }
   ++replies_;
   // A server that is not ready has not said what it permits. `remove` only gives a better message.
-  if (is_not_ready(reply) && command != Command::remove && command != Command::channels) {
+  if (is_not_ready(reply) && command < Command::remove) {
     return fail(server_not_ready(reply));
   }
   switch (command) {
@@ -129,6 +130,9 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
         return fail(release_refused(login_.layout->release_permission, reply));
       }
       break;
+    case Command::tracking:
+    case Command::caching:
+    case Command::reading: on_watch_reply(command, reply); break;
     case Command::channels: break;
   }
   if (replies_ == first_flight_) return send_second_flight(wanted, out);
@@ -189,6 +193,12 @@ Handshake::Step Handshake::send_second_flight(const ChannelSubscriptions& wanted
     for (const std::string_view word : login_.layout->release_probe) out.word(word);
     expect(Command::remove);
   }
+  if (login_.watches) {
+    out.command({"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"});
+    out.command({"CLIENT", "CACHING", "YES"});
+    out.command({"EXISTS", probe_key});
+    for (const Command each : {Command::tracking, Command::caching, Command::reading}) expect(each);
+  }
   if (!sharded_ && wanted.append_all(out)) expect(Command::channels);
   return Step::in_progress;
 }
@@ -208,6 +218,25 @@ Handshake::Step Handshake::on_kill(const redisReply& reply) {
   if (current_.run_id.empty() && may_kill_.value_or(false)) return fail(no_run());
   if (!may_kill_) may_kill_ = permitted && !current_.run_id.empty();
   return Step::in_progress;
+}
+
+// If CLIENT TRACKING fails, so does CLIENT CACHING: the first error counts. EXISTS may also fail
+// because another node has the key, or because the user may not access this one.
+void Handshake::on_watch_reply(Command command, const redisReply& reply) {
+  if (reply.type != REDIS_REPLY_ERROR || refused_to_watch()) return;
+  if (command == Command::reading && !is_forbidden("exists", text_of(reply))) return;
+  watch_refusal_ = server_words(text_of(reply));
+}
+
+std::string Handshake::warning() const {
+  if (!refused_to_watch()) return warning_;
+  const std::string separator = warning_.empty() ? "" : "; ";
+  return warning_ + separator +
+         "losses are noticed at the next check, at most a third of the lease later, because it "
+         "refuses to watch keys (" +
+         watch_refusal_ +
+         "): permit CLIENT TRACKING, CLIENT CACHING and EXISTS, or set Options::watch_holds to "
+         "false";
 }
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -40,6 +40,8 @@ void append_hello(CommandBuffer& out, std::string_view user, std::string_view pa
 /// |        |                                              | run later                            |
 /// |        | HDEL of a field (SET NX PX: DEL of a key)    | first connection: the permission     |
 /// |        | that does not exist                          | without which no lock is released    |
+/// |        | CLIENT TRACKING ON OPTIN NOLOOP, CLIENT      | watches: whether the server tells of |
+/// |        | CACHING YES, EXISTS of a key that nobody has | changes of keys                      |
 /// |        | SUBSCRIBE channels, PING                     | if there are channels that are not   |
 /// |        |                                              | sharded                              |
 ///
@@ -55,6 +57,7 @@ class Handshake {
     std::string cluster_uri{};  ///< suggested if the server is a node of a cluster; empty: none
     ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
     bool replicas = false;                        ///< grants wait for WAIT
+    bool watches = false;                         ///< keys are watched if the server permits it
     const Layout* layout = &redisson_layout;
   };
   enum class Step : std::uint8_t { in_progress, settled, failed };
@@ -84,10 +87,15 @@ class Handshake {
   /// Whether releases are published with SPUBLISH.
   [[nodiscard]] bool sharded() const noexcept { return sharded_; }
 
+  /// Whether the server tells of changes of the keys that are read after CLIENT CACHING YES.
+  [[nodiscard]] bool watches() const noexcept { return login_.watches && watch_refusal_.empty(); }
+  /// Whether a server, the current or the last one, has refused that.
+  [[nodiscard]] bool refused_to_watch() const noexcept { return !watch_refusal_.empty(); }
+
   /// The server's run_id; empty: there is no connection, or INFO does not say.
   [[nodiscard]] const std::string& run_id() const noexcept { return current_.run_id; }
-  /// Why the server is a bad choice, as a clause from its INFO; empty: it is fine.
-  [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
+  /// Why the server is a bad choice, as clauses; empty: it is fine.
+  [[nodiscard]] std::string warning() const;
 
   /// In a forked child: the connections belong to the parent.
   void forget() noexcept { previous_ = current_ = {}; }
@@ -100,7 +108,11 @@ class Handshake {
     replicas,
     select,
     kill,
+    tracking,
+    caching,
+    // Servers that are not ready may fail these.
     remove,
+    reading,
     channels
   };
   enum class Subscribe : std::uint8_t { unanswered, confirmed, rejected };
@@ -115,10 +127,11 @@ class Handshake {
   Step send_second_flight(const ChannelSubscriptions& wanted, CommandBuffer& out);
   Step on_sharded(const redisReply& reply);
   Step on_kill(const redisReply& reply);
+  void on_watch_reply(Command command, const redisReply& reply);
   [[nodiscard]] std::int64_t client_to_kill() const noexcept;
 
   const Login login_;
-  std::array<Command, 8> commands_{};
+  std::array<Command, 11> commands_{};
   std::size_t expected_ = 0, replies_ = 0, first_flight_ = 0;
   Subscribe subscribe_ = Subscribe::unanswered;
   bool sharded_ = false;
@@ -126,7 +139,8 @@ class Handshake {
   bool is_replica_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;
-  std::string warning_;
+  std::string warning_;        ///< from its INFO
+  std::string watch_refusal_;  ///< the error of one of the commands that watch a key
   Failure failure_;
 };
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "redis/protocol/check_batch.hpp"
 #include "redis/protocol/names.hpp"
 #include "redis/session/slots.hpp"
 
@@ -20,8 +21,7 @@ std::optional<std::string> reason_to_reject(const Request& request, bool cluster
   if (latch && cluster && request.key.find('{') != std::string_view::npos) {
     return "the latch '" + std::string(request.key) +
            "' has braces, so that Redisson's channel for it is in another hash slot of the "
-           "cluster: "
-           "use a name without braces";
+           "cluster: use a name without braces";
   }
   if (request.verb == Verb::list) return std::nullopt;  // its key is a pattern
   if (request.type == LockType::PERMIT) {
@@ -127,7 +127,7 @@ void Session::write_all() noexcept {
 
 void Session::write_together(std::size_t checks) noexcept {
   try {
-    checks_.write(checks);
+    checks_.write(checks, handshake_.watches());
   } catch (const std::bad_alloc&) {
     trouble_ = no_memory();
   }
@@ -146,6 +146,8 @@ void Session::write(InFlightCommand& command) noexcept {
     const bool has_note = command.request != nullptr && !command.request->note.empty();
     if (has_note && append_note(pipeline_.stream(), *command.request, *call_settings_.layout))
       command.replies_after = 1;
+    if (handshake_.watches() && !command.asking)
+      command.replies_after += append_watch(pipeline_.stream(), command.request);
   } catch (const std::bad_alloc&) {
     // Half a command may be in the stream, so this connection is of no use any more.
     trouble_ = no_memory();

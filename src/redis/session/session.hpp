@@ -159,8 +159,9 @@ class Session {
   [[nodiscard]] bool listens() const noexcept { return !subscriptions_.empty(); }
   /// The node of a cluster; empty: there is one server.
   [[nodiscard]] const std::string& server() const noexcept { return deliveries_.server(); }
-  /// Why the server is a bad choice, as a clause; empty: it is fine.
-  [[nodiscard]] const std::string& warning() const noexcept { return handshake_.warning(); }
+  /// Why the server is a bad choice, as clauses; empty: it is fine.
+  [[nodiscard]] std::string warning() const { return handshake_.warning(); }
+  [[nodiscard]] bool refused_to_watch() const noexcept { return handshake_.refused_to_watch(); }
   /// The run_id of the server; empty: it is not connected, or INFO does not say.
   [[nodiscard]] const std::string& run_id() const noexcept { return handshake_.run_id(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }
@@ -219,6 +220,7 @@ class Session {
                                  Delivery& delivery);
   bool on_slots_reply(const redisReply& reply, Delivery& delivery);
   void on_push(const redisReply& push);
+  void on_invalidation(const redisReply& keys);
   void on_channel_push(std::string_view kind, std::string_view channel);
   bool redirected_by(std::string_view error, InFlightCommand& command, Delivery& delivery);
   void on_channels_rejected(const InFlightCommand& command);

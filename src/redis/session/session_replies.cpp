@@ -252,6 +252,7 @@ void Session::retry_channel(const std::string& channel) {
 void Session::on_push(const redisReply& push) {
   if (push.elements < 2) return;
   const std::string_view kind = text_of(*push.element[0]);
+  if (kind == "invalidate") return on_invalidation(*push.element[1]);
   const std::string_view channel = text_of(*push.element[1]);
   if (kind == "subscribe" || kind == "unsubscribe" || kind == "ssubscribe" ||
       kind == "sunsubscribe") {
@@ -263,6 +264,12 @@ void Session::on_push(const redisReply& push) {
   if (listeners != nullptr && message != for_redisson_only) {
     deliveries_.notify(*listeners, message);
   }
+}
+
+// The server names the keys that have changed, or none after FLUSHALL and FLUSHDB.
+void Session::on_invalidation(const redisReply& keys) {
+  if (keys.type == REDIS_REPLY_NIL) deliveries_.notify_changed({});
+  for (const redisReply* const key : elements_of(keys)) deliveries_.notify_changed(text_of(*key));
 }
 
 // Pushes keep the order of replies, so this one belongs to the oldest command. If that command

@@ -82,7 +82,7 @@ TEST_F(SetPermissions, TheDocumentedRulesAreEnough) {
   std::istringstream words(
       "~order:* ~latchkey_set_token:* ~latchkey_holder:* +hello +info +ping +select +client|kill "
       "+eval +evalsha +subscribe +unsubscribe +publish +set +get +del +renamenx +pttl +pexpire "
-      "+time");
+      "+time +client|tracking +client|caching +exists");
   for (std::string word; words >> word;) rules.push_back(word);
   detail::redis::CommandBuffer command;
   command.begin(rules.size());
@@ -90,6 +90,7 @@ TEST_F(SetPermissions, TheDocumentedRulesAreEnough) {
   ASSERT_EQ(redis.send(command.bytes()).text(), "OK");
   const std::string uri = "redis+set://app:secret@127.0.0.1:" + std::to_string(server.port());
   const Locks locks = Locks::connect(uri, {.announce = true});
+  EXPECT_TRUE(locks.capabilities().watches);
   const Locks other = Locks::connect(uri);
   for (const LockType type : {LockType::REENTRANT, LockType::FENCED}) {
     Hold hold = locks.lock("order:1", type).acquire(0ms, 30s);

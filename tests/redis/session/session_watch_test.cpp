@@ -1,0 +1,198 @@
+// A session that has the server watch keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session_fixture.hpp"
+
+namespace latchkey::detail::redis {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Change = Notification::Kind;
+
+constexpr std::string_view invalidation = ">2\r\n$10\r\ninvalidate\r\n";
+
+/// The push that says that a key has changed.
+std::string changed(std::string_view key) {
+  return std::string(invalidation) + "*1\r\n" + testing::bulk(key);
+}
+
+class SessionWatch : public SessionTest {
+ protected:
+  SessionWatch()
+      : SessionTest(Handshake::Login{
+            .user = "", .password = "", .client_name = "tester", .database = 0, .watches = true}) {}
+
+  /// `replies` are those to CLIENT TRACKING, CLIENT CACHING and EXISTS.
+  void bring_up_with(std::string_view replies) {
+    connect_after_pause();
+    sent();
+    say(testing::hello_answer(11, "run"));
+    std::string all;
+    for (const Command& command : sent()) {
+      if (command[1] == "KILL" || command[0] == "HDEL") all += ":0\r\n";
+    }
+    say(all + std::string(replies));
+  }
+  void bring_up() { bring_up_with("+OK\r\n+OK\r\n:0\r\n"); }
+  Request& watch(Verb verb, std::string_view key, std::uint64_t number = 1) {
+    Request& made = request(verb, key, number);
+    made.watch = true;
+    return made;
+  }
+  void submit_all(std::vector<Request*> all) { session.submit(all, sink, now); }
+};
+
+TEST_F(SessionWatch, TheHandshakeAsksWhetherKeysCanBeWatched) {
+  connect();
+  sent();
+  say(testing::hello_answer(11, "run"));
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("CLIENT", "KILL", "ID", no_client),
+                                  ElementsAre("HDEL", "latchkey_probe", ""),
+                                  ElementsAre("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"),
+                                  ElementsAre("CLIENT", "CACHING", "YES"),
+                                  ElementsAre("EXISTS", "latchkey_probe")));
+  say(":0\r\n:0\r\n+OK\r\n+OK\r\n:0\r\n");
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_FALSE(session.refused_to_watch());
+  EXPECT_EQ(session.warning(), "");
+}
+
+TEST_F(SessionWatch, TheKeyIsReadAfterTheCheck) {
+  bring_up();
+  submit_all({&watch(Verb::renew, "a")});
+  const std::vector<Command> commands = sent();
+  ASSERT_THAT(commands, SizeIs(3));
+  EXPECT_EQ(commands[0][0], "EVALSHA");
+  EXPECT_THAT(commands[1], ElementsAre("CLIENT", "CACHING", "YES"));
+  EXPECT_THAT(commands[2], ElementsAre("EXISTS", "a"));
+  submit(Verb::acquire, "b", 2);
+  sent();
+  say(":0\r\n+OK\r\n:1\r\n:0\r\n");
+  ASSERT_THAT(sink.outcomes, SizeIs(2)) << "the replies to the two are nobody's";
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::granted);
+}
+
+TEST_F(SessionWatch, KeysOfOneCallAreReadTogether) {
+  bring_up();
+  submit_all(
+      {&watch(Verb::renew, "a", 1), &request(Verb::renew, "b", 2), &watch(Verb::verify, "c", 3)});
+  const std::vector<Command> commands = sent();
+  ASSERT_THAT(commands, SizeIs(3));
+  EXPECT_THAT(commands[2], ElementsAre("EXISTS", "a", "c")) << "b does not ask";
+  say("*3\r\n:0\r\n:0\r\n:0\r\n+OK\r\n:2\r\n");
+  EXPECT_THAT(sink.outcomes, SizeIs(3));
+  EXPECT_EQ(session.unanswered(), 0U);
+}
+
+TEST_F(SessionWatch, ARequestThatDoesNotAskIsOneCommand) {
+  bring_up();
+  submit(Verb::renew, "a");
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
+}
+
+TEST_F(SessionWatch, AnInvalidationIsAChangeOfTheKey) {
+  bring_up();
+  submit_all({&watch(Verb::renew, "a")});
+  sent();
+  say(":0\r\n+OK\r\n:1\r\n" + changed("a"));
+  ASSERT_THAT(sink.notifications, SizeIs(1));
+  EXPECT_EQ(sink.notifications[0].kind, Change::changed);
+  EXPECT_EQ(sink.notifications[0].key, "a");
+}
+
+TEST_F(SessionWatch, AnInvalidationBetweenRepliesLeavesThemInOrder) {
+  bring_up();
+  submit_all({&watch(Verb::renew, "a", 1), &request(Verb::acquire, "b", 2)});
+  sent();
+  say(":0\r\n+OK\r\n" + changed("a") + ":1\r\n:0\r\n");
+  ASSERT_THAT(sink.outcomes, SizeIs(2));
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::granted);
+  EXPECT_THAT(sink.notifications, SizeIs(1));
+}
+
+TEST_F(SessionWatch, AnInvalidationWithoutKeysIsAChangeOfAllOfThem) {
+  bring_up();
+  submit(Verb::renew, "a");
+  sent();
+  say(":0\r\n" + std::string(invalidation) + "_\r\n");
+  ASSERT_THAT(sink.notifications, SizeIs(1));
+  EXPECT_EQ(sink.notifications[0].kind, Change::changed);
+  EXPECT_EQ(sink.notifications[0].key, "");
+}
+
+TEST_F(SessionWatch, AnInvalidationOfSeveralKeysNamesEach) {
+  bring_up();
+  submit(Verb::renew, "a");
+  sent();
+  say(":0\r\n" + std::string(invalidation) + "*2\r\n" + testing::bulk("a") + testing::bulk("b"));
+  ASSERT_THAT(sink.notifications, SizeIs(2));
+  EXPECT_EQ(sink.notifications[1].key, "b");
+}
+
+TEST_F(SessionWatch, AServerThatRefusesLocksAllTheSame) {
+  bring_up_with(
+      "-NOPERM this user has no permissions to run the 'client|tracking' command\r\n"
+      "-ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "
+      "OPTOUT mode enabled\r\n:0\r\n");
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_TRUE(session.refused_to_watch());
+  EXPECT_THAT(session.warning(),
+              AllOf(HasSubstr("no permissions to run the 'client|tracking' command"),
+                    HasSubstr("at the next check"), HasSubstr("Options::watch_holds")));
+  submit_all({&watch(Verb::renew, "a")});
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
+}
+
+TEST_F(SessionWatch, AUserWithoutExistsIsRefused) {
+  bring_up_with(
+      "+OK\r\n+OK\r\n-NOPERM this user has no permissions to run the 'exists' command\r\n");
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_TRUE(session.refused_to_watch());
+}
+
+TEST_F(SessionWatch, AProbeOfAKeyThatIsElsewhereRefusesNothing) {
+  bring_up_with("+OK\r\n+OK\r\n-MOVED 42 127.0.0.1:7001\r\n");
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_FALSE(session.refused_to_watch());
+}
+
+TEST_F(SessionWatch, ANewConnectionAsksAnew) {
+  bring_up_with("-NOPERM no\r\n-ERR no\r\n:0\r\n");
+  ASSERT_TRUE(session.refused_to_watch());
+  lose();
+  bring_up();
+  EXPECT_EQ(session.stage(), Session::Stage::up);
+  EXPECT_FALSE(session.refused_to_watch());
+  submit_all({&watch(Verb::renew, "a")});
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a", "CLIENT", "EXISTS"));
+}
+
+TEST_F(SessionWatch, ACheckAfterAskingIsNotWatched) {
+  bring_up();
+  Request& renew = watch(Verb::renew, "a");
+  session.resubmit({&renew, &sink, now + 1s, 1}, true, now);
+  EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA a"));
+}
+
+TEST_F(SessionTest, NothingIsWatchedUnlessTheLoginSaysSo) {
+  bring_up();
+  Request& renew = request(Verb::renew, "a");
+  renew.watch = true;
+  Request* const one[] = {&renew};
+  session.submit(one, sink, now);
+  EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
+  EXPECT_THAT(sink.notifications, IsEmpty());
+}
+
+}  // namespace
+}  // namespace latchkey::detail::redis
