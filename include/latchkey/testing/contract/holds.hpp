@@ -260,6 +260,34 @@ TYPED_TEST_P(BackendHolds, AcquireAllTakesAllOrNothing) {
   }
 }
 
+TYPED_TEST_P(BackendHolds, OnlyTheNextChangeBySomebodyElseOfAWatchedKeyIsNotified) {
+  constexpr milliseconds patience = std::chrono::seconds(5);
+  Probe one = this->connect(), other = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().watches, "notifications about watched keys");
+  const auto type = LockType::REENTRANT;
+  Request renew;
+  renew.verb = Verb::renew;
+  renew.key = this->name;
+  renew.id = one.fresh_id();
+  renew.lease = this->long_lease;
+  EXPECT_EQ(one.acquire(this->name, type, renew.id, this->long_lease).kind, Kind::granted);
+  renew.watch = true;
+  EXPECT_EQ(one.send(renew).kind, Kind::granted);
+  EXPECT_EQ(one.send(renew).kind, Kind::granted);
+  EXPECT_TRUE(one.notes().empty()) << "these changes are its own";
+  EXPECT_EQ(other.send(Verb::force_release, this->name).kind, Kind::granted);
+  const auto notes = one.notes(patience);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].kind, Notification::Kind::changed);
+  EXPECT_EQ(notes[0].key, this->name);
+  renew.watch = false;
+  EXPECT_EQ(one.send(renew).kind, Kind::gone);
+  EXPECT_EQ(other.acquire(this->name, type, other.fresh_id(), this->long_lease).kind,
+            Kind::granted);
+  EXPECT_EQ(one.send(renew).kind, Kind::gone);
+  EXPECT_TRUE(one.notes().empty()) << "nobody has asked for more";
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             ReadersShareAndAWriterDoesNot, AHolderIsGrantedAgainWithANewLease,
                             AnotherTypeOfAHeldKeyIsBusy, AnExpiredLeaseFreesTheKey,
@@ -267,6 +295,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendHolds, ExclusiveTypesHaveOneHolder,
                             VerifyReportsTheHoldAndChangesNothing, AReleaseFreesItsOwnIdOnly,
                             LeaveByTheHolderReleases, DowngradeTurnsAWriteIntoARead,
                             LeaveOfAWriteReleasesItsDowngradedRead,
-                            AcquireAllHoldsEachMemberByItsType, AcquireAllTakesAllOrNothing);
+                            AcquireAllHoldsEachMemberByItsType, AcquireAllTakesAllOrNothing,
+                            OnlyTheNextChangeBySomebodyElseOfAWatchedKeyIsNotified);
 
 }  // namespace latchkey::inline v1::testing::contract
