@@ -191,6 +191,13 @@ YamlNode parse(const std::string& text, Problems& problems) {
 }  // namespace
 
 YamlNode read_yaml(std::string_view text, Problems& problems) {
+  // yaml-cpp 0.9 counts each as a line, older ones as a blank.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    const std::vector<std::string_view> before = split_lines(text.substr(0, zero));
+    const Place at{static_cast<int>(before.size()), static_cast<int>(before.back().size()) + 1};
+    problems.push_back({at, "not YAML: a byte 0; a policy file is text in UTF-8"});
+    return {.broken = true};
+  }
   Repair repair(text);
   repair.close_quotes(problems);
   for (int repairs = 0;; ++repairs) {

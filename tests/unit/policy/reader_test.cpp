@@ -78,6 +78,12 @@ TEST(PolicyReader, EveryLineThatIsNotYamlIsReportedAndTheRestIsRead) {
           HasSubstr("11:15 'hold_for': missing unit in '9'; expected 9s")));
 }
 
+TEST(PolicyReader, AByteThatIsNoTextIsReportedInItsPlace) {
+  const std::string text("backend: a\nprefix: b\0\0\0 c: [\n", 29);
+  EXPECT_THAT(errors_of(text), ElementsAre("2:10 not YAML: a byte 0; a policy file is text in "
+                                           "UTF-8"));
+}
+
 // The messages about quotes, colons and brackets showed the rest of the line, and that about a name
 // the name.
 TEST(PolicyReader, NoMessageShowsAPartOfAUri) {
