@@ -381,6 +381,7 @@ set(latchkey_testing_headers
   include/latchkey/testing/contract/queues.hpp
   include/latchkey/testing/contract/requests.hpp
   include/latchkey/testing/contract/sessions.hpp
+  include/latchkey/testing/contract/tokens.hpp
   include/latchkey/testing/mock_backend.hpp)
 
 set(latchkey_testing_core_headers

@@ -1,13 +1,13 @@
 -- Takes several locks at once, or none of them and returns the first that is busy.
 --
--- KEYS     for each member: the lock; FENCED: also its token; READ: also the key with the lease
+-- KEYS     for each member: the lock; FENCED and FENCED_WRITE: also its token; READ: also the key with the lease
 -- ARGV[1]  lease, ms
 -- ARGV[2]  how many tokens to reserve
--- ARGV     then for each member: REENTRANT, FENCED, READ or WRITE; owner (WRITE: followed by
---          ":write"); READ and WRITE: tag
+-- ARGV     then for each member: REENTRANT, FENCED, READ, WRITE or FENCED_WRITE, a WRITE with a
+--          fencing token; owner (WRITE: followed by ":write"); READ and WRITE: tag
 --
--- Returns  0: granted, and no FENCED member
---          token: granted, the last of those reserved; the same for all FENCED members
+-- Returns  0: granted, and no member with a token
+--          token: granted, the last of those reserved; the same for all members with one
 --          {ms, owner, member}: busy; member is the index of the first busy lock, from 0
 --
 -- Each member is taken as by its own acquire script, which explains the details. All members are
@@ -23,9 +23,13 @@ local members, key, word = {}, 1, 3
 while word <= #ARGV do
   local member = {type = ARGV[word], owner = ARGV[word + 1], lock = KEYS[key]}
   key, word = key + 1, word + 2
-  if member.type == 'FENCED' or member.type == 'READ' then
+  member.fenced = member.type:sub(1, 6) == 'FENCED'
+  if member.fenced or member.type == 'READ' then
     member.beside = KEYS[key]
     key = key + 1
+  end
+  if member.type == 'FENCED_WRITE' then
+    member.type = 'WRITE'
   end
   if member.type == 'READ' or member.type == 'WRITE' then
     member.tag = ARGV[word]
@@ -66,7 +70,7 @@ for index, member in ipairs(members) do
       return {kept, holder(member.lock), index - 1}
     end
   end
-  if member.type == 'FENCED' then
+  if member.fenced then
     local last = tonumber(redis.call('GET', member.beside) or 0) or 0
     fresh, token = fresh or member.free or last < 1, math.max(token, last)
   end
@@ -92,7 +96,7 @@ end
 
 for _, member in ipairs(members) do
   local longest = member.longest or lease
-  if member.type == 'FENCED' and fresh then
+  if member.fenced and fresh then
     redis.call('SET', member.beside, string.format('%.0f', token))
   end
   if member.type == 'READ' then

@@ -3,13 +3,16 @@
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue: a list of owners
 -- KEYS[3]  the time until which each waiter counts: a sorted set of owners by epoch ms
+-- KEYS[4]  with a fencing token: the last token given for the lock
 -- ARGV[1]  lease, ms
 -- ARGV[2]  owner
 -- ARGV[3]  how long a place in the queue lives without a further call, ms; 0: take no place
 -- ARGV[4]  channel of plain locks; followed by ":owner": that of one waiter
 -- ARGV[5]  1: publish with SPUBLISH; 2: with PUBLISH, in a cluster
+-- ARGV[6]  with a fencing token: how many to reserve
 --
 -- Returns  0: granted, the place is given up
+--          token: granted, the last of those reserved
 --          {ms, owner, now}: busy, ask again after this time (-1: without end); the owner is empty if
 --          the lock is free and other waiters come first; now: the epoch ms, 0: it has no place
 --
@@ -21,16 +24,22 @@
 -- Waiters call again in time: the first two every second, because they must know the holder's lease
 -- and may receive no notification; the others every 2 s, because a grant counts from the last call.
 
-local lock, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]
+local lock, queue, timeouts, token_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner = ARGV[2]
 local held = redis.call('EXISTS', lock) == 1
 local first = redis.call('LINDEX', queue, '0')
 local now, head, score
 
+--#include parts/fencing_token.lua
+
 local function take()
+  local token = token_key and new_token(token_key, tonumber(ARGV[6])) or 0
+  if type(token) ~= 'number' then
+    return token
+  end
   redis.call('HSET', lock, owner, '1')
   if redis.pcall('PEXPIRE', lock, ARGV[1]) == 1 then
-    return 0
+    return token
   end
   redis.call('HDEL', lock, owner)
   redis.call('PEXPIRE', lock, ARGV[1]) -- see acquire.lua
@@ -44,7 +53,6 @@ end
 --#include parts/holder.lua
 --#include parts/publish.lua
 --#include parts/notify.lua
---#include parts/fencing_token.lua
 --#include parts/place.lua
 --#include parts/process_queue.lua
 --#include parts/fair_queue.lua
@@ -55,7 +63,7 @@ if first then
 end
 if not held and (not head or head == owner) then
   local taken = take()
-  if taken and head then
+  if type(taken) == 'number' and head then
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, owner)
     pcall(head_left, queue, timeouts, tonumber(ARGV[1]), ARGV[4], ARGV[5]) -- may fail
@@ -65,10 +73,11 @@ end
 
 local left = redis.call('PTTL', lock)
 if held and redis.call('HEXISTS', lock, owner) == 1 and redis.call('HEXISTS', lock, 'mode') == 0 then
+  local token = token_key and same_token(token_key, tonumber(ARGV[6])) or 0
   if left < tonumber(ARGV[1]) then
     redis.call('PEXPIRE', lock, ARGV[1])
   end
-  return 0
+  return token
 end
 
 now = now or server_ms()
@@ -101,7 +110,8 @@ if wait > 0 then
     end
   end
   local written = wait < 8000 and now or math.floor(now / 4000) * 4000 -- as precise as the mark
-  local grantable = tonumber(ARGV[1]) >= fair_grant_lease and not shares_queue(lock)
+  local long_enough = tonumber(ARGV[1]) >= fair_grant_lease
+  local grantable = long_enough and not token_key and not shares_queue(lock)
   redis.call('ZADD', timeouts, marked(written + wait + (room or 0), now, grantable), owner)
   local last = redis.call('ZRANGE', timeouts, '-1', '-1', 'WITHSCORES')[2]
   local keep = math.min(math.floor(last - now), most_room) + 3600000

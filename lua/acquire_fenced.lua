@@ -13,8 +13,6 @@
 -- Returns  token: granted, the last of those reserved; 1 or more
 --          {ms, owner, place, near}: as in acquire.lua
 --
--- If the holder calls again the token stays, because no other owner can have taken one meanwhile.
-
 local lock, owner, tag = KEYS[1], ARGV[2], ARGV[4]
 
 --#include parts/fencing_token.lua
@@ -63,10 +61,7 @@ if redis.call('HEXISTS', lock, owner) == 0 or redis.call('HEXISTS', lock, 'mode'
   local place = ARGV[5] == '1' and take_place(lock, tag, owner, ARGV[1], ARGV[3], ARGV[6]) or 0
   return {left, holder(lock), place, is_near_front(queue, owner, place)}
 end
-local token = tonumber(redis.call('GET', KEYS[2]) or '0') or 0
-if token < 1 then -- the key was deleted while the lock was held
-  token = new_token(KEYS[2], tonumber(ARGV[3]))
-end
+local token = same_token(KEYS[2], tonumber(ARGV[3]))
 if left < tonumber(ARGV[1]) then
   redis.call('PEXPIRE', lock, ARGV[1])
 end

@@ -82,6 +82,7 @@ set(latchkey_tests_sources
   unit/locks/errors_test.cpp
   unit/locks/event_queue_test.cpp
   unit/locks/events_test.cpp
+  unit/locks/fenced_test.cpp
   unit/locks/fork_test.cpp
   unit/locks/held_at_most_test.cpp
   unit/locks/hold_test.cpp
@@ -174,6 +175,7 @@ set(latchkey_redis_sources
   redis/locks/refused_test.cpp
   redis/locks/seeds_test.cpp
   redis/locks/semaphore_test.cpp
+  redis/locks/tokens_test.cpp
   redis/locks/unknown_test.cpp
   redis/locks/unwilling_server_test.cpp
   redis/locks/wait_bound_test.cpp

@@ -42,6 +42,9 @@ struct Attempt {
   Reentry reentry = Reentry::count;
   Origin origin{};
   Permits permits{};  ///< PERMIT
+  /// The hold gets a fencing token, as FENCED has one: REENTRANT becomes FENCED; WRITE and FAIR
+  /// need Capabilities::tokens. READ and PERMIT, which several owners hold at a time, are refused.
+  bool fenced = false;
 };
 
 }  // namespace latchkey::inline v1

@@ -115,6 +115,11 @@ struct Member {
   LockType type = LockType::REENTRANT;
   HoldId id;
   std::size_t hash = 0;  ///< as Request::hash
+  bool fenced = false;   ///< as Request::fenced
+
+  [[nodiscard]] constexpr bool wants_token() const noexcept {
+    return fenced || type == LockType::FENCED;
+  }
 };
 
 /// One request. The submitter owns it. The submitter keeps it, and the text that `key` points to,
@@ -122,7 +127,8 @@ struct Member {
 struct Request {
   Verb verb = Verb::acquire;
   LockType type = LockType::REENTRANT;
-  /// acquire, FENCED: how many fencing tokens to reserve. latch_set: the count, at least 1.
+  /// acquire that wants_token(): how many fencing tokens to reserve. latch_set: the count, at least
+  /// 1.
   std::uint32_t tokens = 1;
   Permits permits{};     ///< PERMIT: the same for all of a hold; after busy another is possible
   std::string_view key;  ///< with its prefix; 1 byte to 1 KiB
@@ -146,6 +152,9 @@ struct Request {
   /// sink gets one notification `changed`. None follows it, or a change by a request of this
   /// backend, until a check asks again. A backend that does not offer `watches` ignores it.
   bool watch = false;
+  /// acquire of WRITE and FAIR: the hold gets fencing tokens, which rise together with those of
+  /// FENCED for the same key. Set only if the backend offers `tokens`.
+  bool fenced = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.
   std::string_view note{};
@@ -158,6 +167,11 @@ struct Request {
   Clock::time_point sent{};
   void* context = nullptr;  ///< for the submitter's use
   Request* next = nullptr;  ///< for the backend's use while the request is under way
+
+  /// Whether a grant carries fencing tokens (Outcome::token).
+  [[nodiscard]] constexpr bool wants_token() const noexcept {
+    return fenced || type == LockType::FENCED;
+  }
 };
 
 /// The result of a request.
@@ -165,8 +179,8 @@ struct Outcome {
   enum class Kind : std::uint8_t { granted, busy, gone, unknown, refused };
 
   Kind kind = Kind::unknown;
-  /// granted, FENCED: the last token of the block reserved; 0: none. latch_down and latch_count:
-  /// the count.
+  /// granted, if the request wants_token(): the last token of the block reserved; 0: none.
+  /// latch_down and latch_count: the count.
   std::uint64_t token = 0;
   /// busy: try again after this time at the latest: by then the holder's lease has ended, or
   /// something may have changed without a notification. Empty: neither is known.

@@ -16,6 +16,8 @@ namespace latchkey::inline v1 {
 /// The features of a backend. Queried once, when the Locks are made.
 struct Capabilities {
   bool reentrant = true, fair = false, read_write = false, fenced = false;
+  /// WRITE and FAIR, as far as they are offered, get fencing tokens, too (Request::fenced).
+  bool tokens = false;
   bool permits = false;  ///< semaphores: LockType::PERMIT, and Verb::resize
   /// acquire_all works for any keys (all), for keys of one partition (Backend::same_partition), or
   /// not at all (none).
@@ -65,6 +67,9 @@ struct Capabilities {
   /// Why `lease` is not offered, with the cure; empty: it is. A clause that follows the name of the
   /// backend.
   [[nodiscard]] std::string why_not(std::chrono::milliseconds lease) const;
+  /// Why a lock of `type` has no fencing token (Attempt::fenced), with the cure; empty: it has one.
+  /// A clause that follows the name of the backend.
+  [[nodiscard]] std::string why_no_token(LockType type) const;
 };
 
 }  // namespace latchkey::inline v1

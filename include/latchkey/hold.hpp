@@ -5,6 +5,7 @@
 #include <latchkey/cxx20.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -39,8 +40,9 @@ using Held = std::variant<RemoteHold*, MultiHold*>;
 struct alignas(4) HoldTerms {
   LockType type = LockType::REENTRANT;
   bool watchdog = false;
-  bool detached = false;   ///< its destructor does not wait for the backend's reply
-  std::uint8_t limit = 0;  ///< the number of the limit that held_at_most sets; 0: none
+  bool detached : 1 = false;  ///< its destructor does not wait for the backend's reply
+  bool fenced : 1 = false;    ///< it has a fencing token
+  std::uint8_t limit = 0;     ///< the number of the limit that held_at_most sets; 0: none
 };
 }  // namespace detail
 
@@ -94,12 +96,17 @@ class [[nodiscard(
   /// another thread.
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
 
-  /// A number larger than any given for the key before. Only FENCED has one. Empty for a hold of
-  /// several keys, because a token is meaningful only together with its own key.
+  /// A number larger than any given for the key before. FENCED has one, and what was acquired with
+  /// `.fenced()` (Attempt::fenced); all else has none. Empty for a hold of several keys, because a
+  /// token is meaningful only together with its own key.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
 
   /// The token of `key`, which is given without the prefix; empty if this hold does not include it.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+
+  /// The token of the key that KEYS, or the list of keys, names at `index`, from 0; empty beyond
+  /// the last. One key has the index 0.
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::size_t index) const noexcept;
 
   /// The key, the type and the token as one value, to be sent with each request to what the lock
   /// guards. Empty whenever fencing_token() is. Throws std::bad_alloc.
@@ -107,6 +114,9 @@ class [[nodiscard(
 
   /// The fence of `key`, which is given without the prefix; empty whenever fencing_token(key) is.
   [[nodiscard]] std::optional<Fence> fence(std::string_view key) const;
+
+  /// The fence of the key at `index`; empty whenever fencing_token(index) is.
+  [[nodiscard]] std::optional<Fence> fence(std::size_t index) const;
 
   /// True from the deadline on, for every thread; never false again. Compares clocks and does
   /// nothing else. If a hold ends on the server before its deadline, this returns true from the

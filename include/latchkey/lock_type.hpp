@@ -20,6 +20,8 @@ namespace latchkey::inline v1 {
 /// | FENCED    | one owner, with a fencing token larger than any given for it before |
 /// | PERMIT    | as many as a semaphore has permits; each acquire is on its own      |
 ///
+/// WRITE and FAIR have a fencing token as well if it is asked for (Attempt::fenced).
+///
 /// One key is locked with one family of types: plain (REENTRANT, FAIR, FENCED) or READ and WRITE.
 /// Mixing families on one key is safe (the other family counts as busy) but never useful. A key
 /// with PERMIT is a semaphore (Locks::semaphore): every other type is refused for it, and PERMIT

@@ -9,7 +9,8 @@
 -- the score, or the latchkey score that it was derived from, was written. The fraction of the ms, the
 -- mark, contains this time in steps of 4 s modulo 2047 (2 h 16 min): Redisson adds whole ms and so
 -- keeps the fraction. The score of a Redisson waiter that came to an empty queue has no mark. The last
--- bit of the fraction of a latchkey waiter says that it may be granted the lock for fair_grant_lease.
+-- bit of the fraction of a latchkey waiter says that it may be granted the lock for fair_grant_lease. One
+-- that wants a fencing token may not: a score cannot tell that, and it takes the lock itself.
 
 -- How long Redisson waiters may have waited before the first latchkey waiter came, in ms. Their
 -- scores do not contain it.

@@ -13,3 +13,10 @@ local function new_token(key, tokens)
   redis.call('SET', key, string.format('%.0f', token))
   return token
 end
+
+-- The token of a hold that is acquired again: it stays, because no other owner can have taken one
+-- meanwhile, unless the key was deleted while the lock was held. Returns as new_token.
+local function same_token(key, tokens)
+  local token = tonumber(redis.call('GET', key) or '0') or 0
+  return token < 1 and new_token(key, tokens) or token
+end

@@ -5,7 +5,7 @@
 --
 -- A sorted set has the owners by the numbers of their places; an owner is the field of the lock (that
 -- of a WRITE ends in ":write"). A hash has "end lease tokens" for each: until when its place lasts, in
--- epoch ms, the lease in ms, and how many fencing tokens to reserve (0: not FENCED). Each attempt
+-- epoch ms, the lease in ms, and how many fencing tokens to reserve (0: it wants none). Each attempt
 -- extends its place, so processes that were killed or are frozen together lose their places together.
 --
 -- The grant is the message "number place token" on the channel of the process,
@@ -65,7 +65,7 @@ local function take_place(lock, tag, owner, lease, tokens, sharded)
   return 0
 end
 
--- Writes the hold of a process in the queue. Returns its token (0: not FENCED); nil: a command
+-- Writes the hold of a process in the queue. Returns its token (0: it wants none); nil: a command
 -- failed, and nothing is held.
 local function grant(lock, tag, owner, lease, tokens)
   local allowed, token = true, 0

@@ -10,8 +10,6 @@
 -- Returns  token: granted, the last of those reserved; 1 or more
 --          {ms, owner}, or an error WRONGTYPE: as in acquire.lua
 --
--- If the holder calls again the token stays, because no other owner can have taken one meanwhile.
-
 --#include parts/fencing_token.lua
 
 local lock, owner = KEYS[1], ARGV[2]
@@ -20,13 +18,7 @@ local holder = redis.call('GET', lock)
 if holder and holder ~= owner then
   return {redis.call('PTTL', lock), holder}
 end
-local token = 0
-if holder then
-  token = tonumber(redis.call('GET', KEYS[2]) or '0') or 0
-end
-if token < 1 then -- a new hold, or the key was deleted while the lock was held
-  token = new_token(KEYS[2], tonumber(ARGV[3]))
-end
+local token = (holder and same_token or new_token)(KEYS[2], tonumber(ARGV[3]))
 if type(token) ~= 'number' then
   return token
 end

@@ -27,6 +27,14 @@ bool Capabilities::offers(LockType type) const noexcept {
   return false;
 }
 
+std::string Capabilities::why_no_token(LockType type) const {
+  const bool alone = type == LockType::REENTRANT || type == LockType::FENCED;
+  if (is_shared(type) ? false : alone ? fenced : tokens) return {};
+  const std::string given = "gives no fencing token to " + std::string(to_string(type));
+  if (is_shared(type)) return given + ", which several owners hold at a time: say WRITE";
+  return given + (fenced ? ", only to FENCED: say FENCED" : " locks");
+}
+
 std::string Capabilities::why_not(milliseconds lease) const {
   if (offers(lease)) return {};
   const std::string offered = "offers no lease of " + text_of(lease) + ": ";

@@ -85,6 +85,10 @@ std::string deadlock_sentence(const LockSite& site, LockType held, const std::st
     return text + ": a READ cannot become a WRITE; take the WRITE " +
            (holder.empty() ? "first" : "in the outer method") + ", or end the READ before";
   }
+  if (held == site.type) {
+    return text + " without a fencing token: say .fenced() " +
+           (holder.empty() ? "there, too" : "in the outer method, too");
+  }
   return text + ": take the key as one type in both places";
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/full_key.hpp"
 #include "core/sanitizer_pause.hpp"
+#include "locks/fenced_attempt.hpp"
 #include "locks/permit_count.hpp"
 #include "locks/space/lock_space.hpp"
 #include "locks/space/space_ref.hpp"
@@ -86,8 +87,10 @@ Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   space.require_offered(attempt.type);
   if (attempt.type == LockType::PERMIT) detail::require_valid(attempt.permits);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
-  return with_full_key(space.options().prefix, key,
-                       [&](std::string_view full) { return space.acquire(full, owner, attempt); });
+  return detail::with_token(space, attempt, [&](const Attempt& its) {
+    return with_full_key(space.options().prefix, key,
+                         [&](std::string_view full) { return space.acquire(full, owner, its); });
+  });
 }
 
 std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& attempt) const {
@@ -95,8 +98,10 @@ std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& atte
   space.require_offered(attempt.type);
   if (attempt.type == LockType::PERMIT) detail::require_valid(attempt.permits);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
-  return with_full_key(space.options().prefix, key, [&](std::string_view full) {
-    return space.try_acquire(full, owner, attempt);
+  return detail::with_token(space, attempt, [&](const Attempt& its) {
+    return with_full_key(space.options().prefix, key, [&](std::string_view full) {
+      return space.try_acquire(full, owner, its);
+    });
   });
 }
 

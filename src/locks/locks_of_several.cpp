@@ -9,6 +9,7 @@
 #include <latchkey/key/rendered_keys.hpp>
 
 #include "core/full_key.hpp"
+#include "locks/fenced_attempt.hpp"
 #include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_lock.hpp"
 #include "locks/permit_count.hpp"
@@ -72,14 +73,20 @@ std::optional<Hold> Locks::acquire_all_at_once(std::span<const std::string_view>
 }
 
 Hold Locks::acquire_all(std::span<const std::string_view> keys, const Attempt& attempt) const {
-  if (std::optional<Hold> hold = acquire_all_at_once(keys, attempt)) return *std::move(hold);
-  return detail::acquire_together(several(keys, attempt.type), attempt);
+  return detail::with_token(space_->space(), attempt, [&](const Attempt& its) {
+    if (std::optional<Hold> hold = acquire_all_at_once(keys, its)) return *std::move(hold);
+    return detail::acquire_together(several(keys, its.type), its);
+  });
 }
 
 std::optional<Hold> Locks::try_acquire_all(std::span<const std::string_view> keys,
                                            const Attempt& attempt) const {
-  if (std::optional<Hold> hold = acquire_all_at_once(keys, attempt)) return hold;
-  return detail::try_acquire_together(several(keys, attempt.type), attempt);
+  return detail::with_token(space_->space(), attempt,
+                            [&](const Attempt& its) -> std::optional<Hold> {
+                              auto hold = acquire_all_at_once(keys, its);
+                              if (hold) return hold;
+                              return detail::try_acquire_together(several(keys, its.type), its);
+                            });
 }
 
 Hold Locks::acquire_all(std::span<const std::string> keys, const Attempt& attempt) const {

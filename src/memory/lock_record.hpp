@@ -36,14 +36,14 @@ struct LockRecord {
   struct Place {
     HoldId id;
     Clock::time_point ends;
-    bool grantable;  ///< the lease it asks for is not less than that of a grant
+    bool grantable;  ///< its lease is not less than that of a grant, and it wants no token
   };
   /// The place of a process that waits in line: the attempt that took it, and when it ends.
   struct Process {
     HoldId id;
     LockType type;
     std::chrono::milliseconds lease;
-    std::uint32_t tokens;  // 0: not FENCED
+    std::uint32_t tokens;  // 0: it wants none
     std::uint64_t place;
     Clock::time_point ends;
   };

@@ -190,7 +190,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
 void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_point now,
                         Outcome& outcome) {
   const Mode wanted = LockRecord::mode_of(request.type);
-  const bool fenced = request.type == LockType::FENCED;
+  const bool fenced = request.wants_token();
 
   if (const auto mine = find_id(record.holders, request.id);
       mine != record.holders.end() && record.mode == wanted) {
@@ -276,7 +276,7 @@ void LockTable::take(const Member& member, std::size_t hash, Clock::time_point e
   LockRecord* record = records_.find(member.key, hash);
   if (record == nullptr) record = &records_.insert(member.key, hash);
   record->purge(now);
-  const bool fenced = member.type == LockType::FENCED;
+  const bool fenced = member.wants_token();
   if (const auto mine = find_id(record->holders, member.id); mine != record->holders.end()) {
     mine->ends = std::max(mine->ends, ends);
     if (fenced) mine->token = token;

@@ -38,8 +38,8 @@ namespace latchkey::inline v1::detail {
 ///   is itself.
 /// - A WRITE that READs keep waiting keeps new READs out for `queue_wait` after its last attempt.
 /// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
-///   no state of a key must be kept. An acquire_all gives all its FENCED members the same token; if
-///   their holders repeat it, they get the token that they have.
+///   no state of a key must be kept. An acquire_all gives the members that want one the same token;
+///   if their holders repeat it, they get the token that they have.
 /// - `released` goes to the subscribers of a key when it becomes free (or when its WRITE becomes a
 ///   READ), even if this is only found when an expired hold is dropped. A FAIR subscriber gets it
 ///   only if its own id is the first in the queue of a free lock, or has become the first in the
@@ -144,7 +144,7 @@ class LockTable {
 [[gnu::noinline]] inline bool LockTable::take(const Request& request, std::size_t hash,
                                               Clock::time_point now) {
   sweep(now);
-  const bool is_simple = request.type != LockType::FENCED && request.type != LockType::PERMIT;
+  const bool is_simple = !request.wants_token() && request.type != LockType::PERMIT;
   if (!is_simple || records_.find(request.key, hash) != nullptr) return false;
   LockRecord& record = records_.insert(request.key, hash);
   record.hold(request.id, later(now, request.lease), 0, LockRecord::mode_of(request.type));
@@ -173,8 +173,7 @@ void LockTable::acquire_all(const Request& request, Clock::time_point now, Table
                             Outcome& outcome) {
   const bool uncontended = std::ranges::all_of(request.members, [&](const Member& member) {
     const std::size_t hash = hash_of(member);
-    return member.type != LockType::FENCED &&
-           table_of(hash).records_.find(member.key, hash) == nullptr;
+    return !member.wants_token() && table_of(hash).records_.find(member.key, hash) == nullptr;
   });
   if (uncontended) {
     const Clock::time_point ends = later(now, request.lease);
@@ -186,7 +185,7 @@ void LockTable::acquire_all(const Request& request, Clock::time_point now, Table
     outcome.kind = Outcome::Kind::granted;
     return;
   }
-  // The largest token of the members' holds; a new one, if a FENCED member has none.
+  // The largest token of the members' holds; a new one, if a member that wants one has none.
   std::uint64_t token = 0, fresh = 0;
   for (std::size_t index = 0; index < request.members.size(); ++index) {
     const Member& member = request.members[index];
@@ -196,7 +195,7 @@ void LockTable::acquire_all(const Request& request, Clock::time_point now, Table
       outcome.busy_member = static_cast<std::uint32_t>(index);
       return;
     }
-    if (member.type != LockType::FENCED) continue;
+    if (!member.wants_token()) continue;
     const std::uint64_t held = table.token_of(member, hash);
     token = std::max(token, held);
     const std::uint64_t next = table.next_token(request.tokens, now);

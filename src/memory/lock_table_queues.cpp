@@ -60,7 +60,7 @@ std::uint64_t LockTable::take_place(LockRecord& record, const Request& request,
     place = last_place_ + 1;
     if (time > 0) place = std::max(place, static_cast<std::uint64_t>(time));
     last_place_ = place;
-    const std::uint32_t tokens = request.type == LockType::FENCED ? request.tokens : 0;
+    const std::uint32_t tokens = request.wants_token() ? request.tokens : 0;
     record.processes.push_back(
         {request.id, request.type, request.lease, tokens, place, later(now, place_life)});
   }
@@ -133,7 +133,7 @@ void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time
   } else {
     return set_busy(outcome, record, end, now);
   }
-  place->grantable = request.lease >= fair_grant_lease;
+  place->grantable = request.lease >= fair_grant_lease && !request.wants_token();
   const auto before = place - record.queue.begin();
   if (before < 2 && record.mode != Mode::free) end = record.last_end();
   if (request.queue_wait > milliseconds::zero()) outcome.place = number_of(now);

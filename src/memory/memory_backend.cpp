@@ -39,7 +39,7 @@ class MemoryBackend final : public Backend, private ForkParticipant {
 
   Capabilities capabilities() const noexcept override {
     Capabilities offered;
-    offered.fair = offered.read_write = offered.fenced = offered.permits = true;
+    offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
     offered.one_step = Capabilities::OneStep::all;
     offered.latches = offered.pushes = offered.grants = offered.in_order = offered.administration =
         offered.expires = true;

@@ -64,9 +64,9 @@ class RequestMatcher {
 }  // namespace
 
 MockBackend::MockBackend(Clock& clock) : SimpleBackend(clock) {
-  offered_.fair = offered_.read_write = offered_.fenced = true;
+  offered_.fair = offered_.read_write = offered_.fenced = offered_.tokens = true;
   ON_CALL(*this, acquire(_)).WillByDefault([this](const Request& request) {
-    return granted(request.type == LockType::FENCED ? last_token_ += request.tokens : 0);
+    return granted(request.wants_token() ? last_token_ += request.tokens : 0);
   });
   ON_CALL(*this, renew(_)).WillByDefault(Return(granted()));
   ON_CALL(*this, release(_)).WillByDefault(Return(granted()));

@@ -10,6 +10,7 @@
 #include <latchkey/testing/contract/queues.hpp>
 #include <latchkey/testing/contract/requests.hpp>
 #include <latchkey/testing/contract/sessions.hpp>
+#include <latchkey/testing/contract/tokens.hpp>
 
 /// Tests a store of yours against the whole contract, by requests and through Locks:
 ///
@@ -42,6 +43,7 @@
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendHolds, Store);    \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendQueues, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendGrants, Store);   \
+  INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendTokens, Store);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendPermits, Store);  \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendRequests, Store); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, BackendSessions, Store); \

@@ -15,6 +15,7 @@ HoldTerms terms_of(const Call& call) noexcept {
   return {.type = call.type,
           .watchdog = call.lease.is_watchdog(),
           .detached = true,
+          .fenced = call.wants_token(),
           .limit = call.limit_number()};
 }
 

@@ -112,9 +112,11 @@ std::optional<Hold> AsyncMultiAcquire::take() {
   for (std::size_t member = parts_.size(); member-- > 0;) {
     order_after_grant(parts_[member].lock->key, parts_[member].lock->type);
   }
+  together->set_named_order(set_->places());
   for (std::size_t member = 0; member < parts_.size(); ++member) {
     RemoteHold& hold = *steps_.take(member);
     terms.type = parts_[member].lock->type;
+    terms.fenced = attempt_.fenced || terms.type == LockType::FENCED;
     terms.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
     together->add(hold, terms);
   }

@@ -71,10 +71,14 @@ struct AcquireTerms {
   Reentry reentry = Reentry::count;
   Lease lease = watchdog;
   Origin origin{};
-  Permits permits{};  ///< PERMIT
+  Permits permits{};    ///< PERMIT
+  bool fenced = false;  ///< Attempt::fenced
   /// Not null: the call is for one of several keys. The coordinator reports that it waits, but not
   /// how it ends: the acquire of all keys does so by report_member.
   MemberReport* member = nullptr;
+
+  /// Whether the hold has a fencing token.
+  [[nodiscard]] bool wants_token() const noexcept { return fenced || type == LockType::FENCED; }
 };
 
 /// An acquire, an extend or a release under way. It lives on its caller's stack, or in the

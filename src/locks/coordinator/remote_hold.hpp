@@ -131,6 +131,8 @@ class RemoteHold {
   /// joined it, each of which has an end of its own.
   bool end_reported = false;
   bool held_too_long = false;  ///< lost because of held_at_most
+  /// The calls that hold it may see its token. A claim: it asks for tokens.
+  bool fenced = false;
   Owner owner = Owner::nobody();
   Origin origin{};  ///< Call::origin of the first call that was granted to `owner`
 
@@ -162,7 +164,7 @@ class RemoteHold {
 
   // The cohort: the calls that have held under this id, in turn or, READs, together.
   std::uint32_t hand_offs = 0;      ///< how often it was handed on
-  std::uint32_t spare_tokens = 0;   ///< FENCED: reserved and not given to a call yet
+  std::uint32_t spare_tokens = 0;   ///< reserved and not given to a call yet
   Clock::time_point cohort_ends{};  ///< set by the first hand-off; for a READ, by the grant
 
   // The lease.
@@ -333,7 +335,7 @@ inline void RemoteHold::reset() noexcept {
   expiry = Expiry::unset;
   watch = Watch::off;
   unreported = stop_pending = end_reported = retry_requested = release_again = false;
-  held_too_long = false;
+  held_too_long = fenced = false;
   if (has_limit()) limits.clear();
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();

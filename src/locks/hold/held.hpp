@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -22,7 +23,7 @@ namespace latchkey::inline v1::detail {
 
 /// The interface of SingleHold and MultiHold, with the meaning that Hold documents.
 template <class H>
-concept HoldInterface = requires(H& held, const H& same, std::string_view text,
+concept HoldInterface = requires(H& held, const H& same, std::string_view text, std::size_t index,
                                  std::chrono::milliseconds time, const ErrorContext* context) {
   { same.key() } noexcept -> std::same_as<std::string_view>;
   { same.covers(text) } noexcept -> std::same_as<bool>;
@@ -30,7 +31,9 @@ concept HoldInterface = requires(H& held, const H& same, std::string_view text,
   { same.remaining() } noexcept -> std::same_as<std::chrono::milliseconds>;
   { same.fencing_token() } noexcept -> std::same_as<std::optional<std::uint64_t>>;
   { same.fencing_token(text) } noexcept -> std::same_as<std::optional<std::uint64_t>>;
+  { same.fencing_token(index) } noexcept -> std::same_as<std::optional<std::uint64_t>>;
   { same.fence(text) } -> std::same_as<std::optional<Fence>>;
+  { same.fence(index) } -> std::same_as<std::optional<Fence>>;
   { same.lost() } noexcept -> std::same_as<bool>;
   { held.stop_token() } -> std::same_as<std::stop_token>;
   { held.extend(time) } -> std::same_as<bool>;

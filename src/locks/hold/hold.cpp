@@ -69,6 +69,11 @@ std::optional<std::uint64_t> Hold::fencing_token(std::string_view key) const noe
   return with_held(held_, terms_, [&](const auto& held) { return held.fencing_token(key); });
 }
 
+std::optional<std::uint64_t> Hold::fencing_token(std::size_t index) const noexcept {
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [&](const auto& held) { return held.fencing_token(index); });
+}
+
 std::optional<Fence> Hold::fence() const {
   if (!fencing_token()) return std::nullopt;  // one of several keys may have the name of them all
   return fence(key());
@@ -77,6 +82,11 @@ std::optional<Fence> Hold::fence() const {
 std::optional<Fence> Hold::fence(std::string_view key) const {
   if (is_empty()) return std::nullopt;
   return with_held(held_, terms_, [&](const auto& held) { return held.fence(key); });
+}
+
+std::optional<Fence> Hold::fence(std::size_t index) const {
+  if (is_empty()) return std::nullopt;
+  return with_held(held_, terms_, [&](const auto& held) { return held.fence(index); });
 }
 
 bool Hold::lost() const noexcept {

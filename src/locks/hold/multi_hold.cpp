@@ -60,7 +60,9 @@ void MultiHold::reset() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   constexpr std::size_t few = 16, short_name = 512;
   if (holds_.capacity() > few) holds_ = std::vector<SingleHold>();
   if (name_.capacity() > short_name) name_ = std::string();
+  if (named_.capacity() > few) named_ = std::vector<std::uint16_t>();
   holds_.clear();
+  named_.clear();
   name_.clear();
   forwards_.clear();
   stop_ = std::stop_source(std::nostopstate);
@@ -97,6 +99,21 @@ std::optional<std::uint64_t> MultiHold::fencing_token(std::string_view key) cons
 std::optional<Fence> MultiHold::fence(std::string_view key) const {
   const auto found = std::ranges::find(holds_, key, &SingleHold::key);
   return found == holds_.end() ? std::nullopt : found->fence(key);
+}
+
+const SingleHold* MultiHold::named_at(std::size_t index) const noexcept {
+  if (index >= (named_.empty() ? holds_.size() : named_.size())) return nullptr;
+  return &holds_[named_.empty() ? index : named_[index]];
+}
+
+std::optional<std::uint64_t> MultiHold::fencing_token(std::size_t index) const noexcept {
+  const SingleHold* const found = named_at(index);
+  return found == nullptr ? std::nullopt : found->fencing_token();
+}
+
+std::optional<Fence> MultiHold::fence(std::size_t index) const {
+  const SingleHold* const found = named_at(index);
+  return found == nullptr ? std::nullopt : found->fence(found->key());
 }
 
 bool MultiHold::lost() const noexcept {

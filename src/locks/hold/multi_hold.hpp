@@ -48,6 +48,12 @@ class MultiHold {
     return made;
   }
   void add(RemoteHold& hold, HoldTerms terms) noexcept { holds_.emplace_back(hold, terms); }
+  /// `places[index]`: which hold, in the order of the calls of `add`, is that of the key that the
+  /// caller named at `index`. Without this call the two orders are the same. Throws std::bad_alloc.
+  template <class Places>
+  void set_named_order(Places&& places) {
+    named_.assign(places.begin(), places.end());
+  }
 
   [[nodiscard]] std::string_view key() const noexcept { return name_; }
   [[nodiscard]] std::span<SingleHold> members() noexcept { return holds_; }
@@ -58,7 +64,9 @@ class MultiHold {
   /// A token is for one key only.
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::size_t index) const noexcept;
   [[nodiscard]] std::optional<Fence> fence(std::string_view key) const;
+  [[nodiscard]] std::optional<Fence> fence(std::size_t index) const;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token();
 
@@ -95,8 +103,12 @@ class MultiHold {
   static void start_release(std::list<Part>& parts, std::span<SingleHold>& left,
                             std::chrono::milliseconds linger);
 
+  /// The hold of the key that was named at `index`; null: so many were not named.
+  [[nodiscard]] const SingleHold* named_at(std::size_t index) const noexcept;
+
   std::string name_;
   std::vector<SingleHold> holds_;
+  std::vector<std::uint16_t> named_;  ///< set_named_order; empty: as in holds_
   Mutex mutex_;
   std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
   std::list<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);

@@ -21,12 +21,20 @@ std::chrono::milliseconds SingleHold::remaining() const noexcept {
 }
 
 std::optional<std::uint64_t> SingleHold::fencing_token() const noexcept {
-  if (remote_->token == 0) return std::nullopt;
+  if (!terms_.fenced || remote_->token == 0) return std::nullopt;
   return remote_->token;
 }
 
 std::optional<std::uint64_t> SingleHold::fencing_token(std::string_view key) const noexcept {
   return this->key() == key ? fencing_token() : std::nullopt;
+}
+
+std::optional<std::uint64_t> SingleHold::fencing_token(std::size_t index) const noexcept {
+  return index == 0 ? fencing_token() : std::nullopt;
+}
+
+std::optional<Fence> SingleHold::fence(std::size_t index) const {
+  return index == 0 ? fence(key()) : std::nullopt;
 }
 
 std::optional<Fence> SingleHold::fence(std::string_view key) const {

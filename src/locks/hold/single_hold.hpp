@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -23,10 +24,12 @@ namespace latchkey::inline v1::detail {
 struct ErrorContext;
 
 /// The terms of the first local hold of a RemoteHold.
-[[nodiscard]] inline HoldTerms first_terms(LockType type, const Lease& lease) noexcept {
+[[nodiscard]] inline HoldTerms first_terms(LockType type, const Lease& lease,
+                                           bool fenced) noexcept {
   const bool has_limit = lease.held_at_most().count() != 0;
   return {.type = type,
           .watchdog = lease.is_watchdog(),
+          .fenced = fenced || type == LockType::FENCED,
           .limit = has_limit ? HoldLimits::first : HoldLimits::Number{0}};
 }
 
@@ -43,7 +46,9 @@ class SingleHold {
   [[nodiscard]] std::chrono::milliseconds remaining() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> fencing_token() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::string_view key) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> fencing_token(std::size_t index) const noexcept;
   [[nodiscard]] std::optional<Fence> fence(std::string_view key) const;
+  [[nodiscard]] std::optional<Fence> fence(std::size_t index) const;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token() const;
 

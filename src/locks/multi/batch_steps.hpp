@@ -28,7 +28,7 @@ struct BatchClaims {
   }
 
   void add(RemoteHold& claim, LockType type, std::size_t item) noexcept {
-    members.push_back({claim.home->key.view(), type, claim.id, claim.home->hash});
+    members.push_back({claim.home->key.view(), type, claim.id, claim.home->hash, claim.fenced});
     claims.push_back(&claim);
     items.push_back(item);
     // No member's deadline counts from later than this, nor does the backend's lease.
@@ -146,7 +146,7 @@ class BatchSteps {
   // The outcome for one member. Only the member that was busy learns by whom.
   [[nodiscard]] Outcome of_member(const Outcome& outcome, std::size_t index) const {
     Outcome its = outcome_of_member(outcome, index);
-    if (claims_.members[index].type == LockType::FENCED) its.token = outcome.token;
+    if (claims_.members[index].wants_token()) its.token = outcome.token;
     if (its.busy_member != 0) return its;
     try {
       its.holder = outcome.holder;

@@ -3,6 +3,7 @@
 #include "locks/multi/immediate_batch.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 
 #include "core/collections/small_vector.hpp"
@@ -24,10 +25,11 @@ MultiHold::Owned ImmediateBatch::acquire(LockSpace& space, std::span<const std::
   // Made before the keys are granted: after that no memory may be missing.
   MultiHold::Owned all = MultiHold::make(
       items.size(), [&](std::size_t index) { return space.without_prefix(items[index].key); });
+  if (terms.wants_token()) batch.set_named_order(keys, *all);
   if (!batch.take()) return nullptr;
   for (const Item& item : items) {
     order_after_grant(item.key, terms.type);
-    all->add(*item.claim, first_terms(terms.type, terms.lease));
+    all->add(*item.claim, first_terms(terms.type, terms.lease, terms.fenced));
   }
   return all;
 }
@@ -51,6 +53,15 @@ bool ImmediateBatch::set_keys(std::span<const std::string_view> keys) noexcept {
     place->claim = nullptr;
   }
   return true;
+}
+
+void ImmediateBatch::set_named_order(std::span<const std::string_view> keys, MultiHold& all) {
+  SmallVector<std::uint16_t, most> places;
+  for (const std::string_view key : keys) {
+    const auto item = std::ranges::find(items(), key, &Item::key);
+    places.push_back(static_cast<std::uint16_t>(item - items().begin()));
+  }
+  all.set_named_order(places);
 }
 
 bool ImmediateBatch::take() {
@@ -99,7 +110,8 @@ bool ImmediateBatch::claim_all(ShardLocks& locks) noexcept {
 bool ImmediateBatch::ask(Outcome& outcome) noexcept {
   SmallVector<Member, most> members;
   for (const Item& item : items()) {
-    members.emplace_back(item.home->key.view(), terms_.type, item.claim->id, item.hash);
+    members.emplace_back(item.home->key.view(), terms_.type, item.claim->id, item.hash,
+                         item.claim->fenced);
   }
   Request& request = items_.front().claim->acquire_request;
   request.verb = Verb::acquire_all;

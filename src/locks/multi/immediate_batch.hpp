@@ -46,6 +46,8 @@ class ImmediateBatch {
       : space_(space), terms_(terms), now_(now) {}
 
   [[nodiscard]] bool set_keys(std::span<const std::string_view> keys) noexcept;
+  /// Tells `all` in which order the caller has named the keys.
+  void set_named_order(std::span<const std::string_view> keys, MultiHold& all);
   [[nodiscard]] std::span<Item> items() noexcept { return {items_.data(), size_}; }
   [[nodiscard]] bool take();
   [[nodiscard]] bool all_unused(ShardLocks& locks) noexcept;

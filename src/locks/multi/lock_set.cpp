@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -50,21 +51,35 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
     const LockSpace& space = one.space->space();
     if (!one_space && !names.contains(&space)) names.emplace(&space, space.describe());
   }
-  std::ranges::sort(members_, [&](const LockMember& left, const LockMember& right) {
+  std::vector<std::size_t> order(members_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t first, std::size_t second) {
+    const LockMember &left = members_[first], &right = members_[second];
     if (one_space || left.key != right.key) return left.key < right.key;
     const LockSpace& one = left.space->space();
     const LockSpace& other = right.space->space();
     return std::tuple(names[&one], one.number()) < std::tuple(names[&other], other.number());
   });
-  for (std::size_t index = 1; index < members_.size(); ++index) {
-    const LockMember& before = members_[index - 1];
-    if (same_lock(before, members_[index])) require_agreement(before, members_[index]);
-  }
-  members_.erase(std::unique(members_.begin(), members_.end(), same_lock), members_.end());
+  arrange(order);
   if (members_.size() > most) {
     throw KeyError("several locks at once are at most 1000 keys: these are " +
                    std::to_string(members_.size()));
   }
+}
+
+// `order` has the numbers of the given locks, sorted. A lock that was given twice stays once.
+void LockSet::arrange(std::span<const std::size_t> order) {
+  std::vector<LockMember> sorted;
+  sorted.reserve(order.size());
+  places_.resize(order.size());
+  for (const std::size_t given : order) {
+    LockMember& member = members_[given];
+    const bool again = !sorted.empty() && same_lock(sorted.back(), member);
+    if (again) require_agreement(sorted.back(), member);
+    if (!again) sorted.push_back(std::move(member));
+    places_[given] = static_cast<std::uint16_t>(sorted.size() - 1);  // at most 1000 are accepted
+  }
+  members_ = std::move(sorted);
 }
 
 std::string LockSet::name() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,9 @@ class LockSet {
 
   [[nodiscard]] std::span<const LockMember> members() const noexcept { return members_; }
 
+  /// Where each of the given locks is among members(), in the order in which they were given.
+  [[nodiscard]] std::span<const std::uint16_t> places() const noexcept { return places_; }
+
   [[nodiscard]] std::string_view key_of(std::size_t index) const noexcept {
     return members_[index].key;
   }
@@ -47,7 +51,10 @@ class LockSet {
   [[nodiscard]] std::string name() const;
 
  private:
+  void arrange(std::span<const std::size_t> order);
+
   std::vector<LockMember> members_;
+  std::vector<std::uint16_t> places_{};
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -197,10 +197,12 @@ Hold MultiAcquire::take() {
     return parts_[member].space->without_prefix(set_.key_of(member));
   });
   const HoldTerms terms{parts_.front().lock->type, attempt_.lease.is_watchdog()};
+  together->set_named_order(set_.places());
   for (std::size_t member = 0; member < parts_.size(); ++member) {
     RemoteHold& hold = *steps_.take(member);
     HoldTerms its = terms;
     its.type = parts_[member].lock->type;
+    its.fenced = attempt_.fenced || its.type == LockType::FENCED;
     its.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
     together->add(hold, its);
   }

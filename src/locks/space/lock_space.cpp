@@ -138,6 +138,12 @@ void LockSpace::require_offered(LockType type) const {
   throw std::invalid_argument(describe() + " offers no " + std::string(to_string(type)) + " locks");
 }
 
+LockType LockSpace::type_with_token(LockType type) const {
+  const std::string why = capabilities_.why_no_token(type);
+  if (!why.empty()) throw std::invalid_argument(describe() + ' ' + why);
+  return type == LockType::REENTRANT ? LockType::FENCED : type;
+}
+
 void LockSpace::require_offered(std::chrono::milliseconds lease) const {
   if (const std::string why = capabilities_.why_not(lease); !why.empty()) {
     throw std::invalid_argument(describe() + ' ' + why);

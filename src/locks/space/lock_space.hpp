@@ -131,6 +131,9 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// Throws std::invalid_argument with a sentence unless the backend offers the type or the lease.
   void require_offered(LockType type) const;
+  /// The type that a hold with a fencing token has if `type` was asked for. Throws
+  /// std::invalid_argument with a sentence if it has none at this backend.
+  [[nodiscard]] LockType type_with_token(LockType type) const;
   void require_offered(const Lease& lease) const {
     if (limits_leases_) [[unlikely]]
       require_offered(lease.length(options_.watchdog));

@@ -44,7 +44,8 @@ bool can_wait() noexcept {
                            .type = attempt.type,
                            .reentry = attempt.reentry,
                            .lease = attempt.lease,
-                           .origin = attempt.origin};
+                           .origin = attempt.origin,
+                           .fenced = attempt.fenced};
   RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(attempt.lease));
   if (hold != nullptr) order_after_grant(key, attempt.type);
   return hold;
@@ -76,7 +77,8 @@ std::optional<Hold> LockSpace::acquire_all_at_once(std::span<const std::string_v
                            .type = attempt.type,
                            .reentry = attempt.reentry,
                            .lease = attempt.lease,
-                           .origin = attempt.origin};
+                           .origin = attempt.origin,
+                           .fenced = attempt.fenced};
   MultiHold::Owned all = ImmediateBatch::acquire(*this, keys, terms);
   if (all == nullptr) return std::nullopt;
   return Hold(all.release(), {attempt.type, attempt.lease.is_watchdog()});
@@ -95,7 +97,7 @@ void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
   if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) [[likely]] {
-    return Hold(hold, first_terms(attempt.type, attempt.lease));
+    return Hold(hold, first_terms(attempt.type, attempt.lease, attempt.fenced));
   }
   return acquire_by_call(key, owner, attempt);
 }
@@ -118,7 +120,7 @@ Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
                                            const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
-  const HoldTerms terms = first_terms(attempt.type, attempt.lease);
+  const HoldTerms terms = first_terms(attempt.type, attempt.lease, attempt.fenced);
   if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) return Hold(hold, terms);
   BlockingCall call(*this);
   if (names_announced(attempt)) call.report_timeout_later();
@@ -134,6 +136,7 @@ std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
 Hold LockSpace::hold_of(const Call& granted) {
   return Hold(granted.hold, {.type = granted.type,
                              .watchdog = granted.lease.is_watchdog(),
+                             .fenced = granted.wants_token(),
                              .limit = granted.limit_number()});
 }
 

@@ -52,6 +52,7 @@ void StartedCall::want(Owner owner, const Attempt& attempt) {
   call_.reentry = attempt.reentry;
   call_.origin = attempt.origin;
   call_.permits = attempt.permits;
+  call_.fenced = attempt.fenced;
 }
 
 void StartedCall::limit(Wait wait) noexcept {

@@ -60,7 +60,7 @@ struct Call {
   const Script* script;
   std::size_t keys;  // how many of the words are KEYS; the others are ARGV
   std::size_t count;
-  std::array<Word, 9> words{};
+  std::array<Word, 10> words{};
 };
 
 /// One way to keep locks in Redis. The URI chooses it. All are constants.

@@ -25,7 +25,7 @@ namespace latchkey::inline v1::detail::redis {
 /// | tag(N):owner:rwlock_timeout:1     | the lease of one reader                                 |
 /// | redisson_lock_queue:tag(N)        | FAIR: owners that wait                                  |
 /// | redisson_lock_timeout:tag(N)      | FAIR: until when each counts, epoch ms                  |
-/// | redisson_lock_token:tag(N)        | FENCED: the last token                                  |
+/// | redisson_lock_token:tag(N)        | FENCED, and a WRITE or FAIR with a token: the last one  |
 /// | latchkey_process_queue:tag(N)     | processes that wait in line; `:` follows tag(N) if N    |
 /// |                                   | contains a brace; latchkey only                         |
 /// | the name above with `:places`     | for each: the end of its place, its lease, its tokens   |

@@ -14,11 +14,17 @@ using std::chrono::milliseconds;
 constexpr Call acquire(scripts::acquire, 1, {lock, lease, owner, tag, queues, sharded});
 constexpr Call acquire_fair(scripts::acquire_fair, 3,
                             {lock, queue, timeouts, lease, owner, wait, plain_channel, sharded});
+constexpr Call acquire_fair_fenced(scripts::acquire_fair, 4,
+                                   {lock, queue, timeouts, token, lease, owner, wait, plain_channel,
+                                    sharded, tokens});
 constexpr Call acquire_fenced(scripts::acquire_fenced, 2,
                               {lock, token, lease, owner, tokens, tag, queues, sharded});
 constexpr Call acquire_read(scripts::acquire_read, 2, {lock, reader, lease, owner, tag});
 constexpr Call acquire_write(scripts::acquire_write, 1,
                              {lock, lease, writer, tag, wait, queues, sharded});
+constexpr Call acquire_write_fenced(scripts::acquire_write, 2,
+                                    {lock, token, lease, writer, tag, wait, queues, sharded,
+                                     tokens});
 constexpr Call renew(scripts::renew, 1, {lock, lease, owner});
 constexpr Call renew_read(scripts::renew_read, 2, {lock, reader, lease, owner});
 constexpr Call renew_write(scripts::renew, 1, {lock, lease, writer});
@@ -107,10 +113,19 @@ const Call& list_for(const Request& request) noexcept {
   return request.part->awaited ? list_awaited : list_page;
 }
 
+const Call& acquire_for(const Request& request) noexcept {
+  if (!request.wants_token()) return acquires.of(request.type);
+  switch (request.type) {
+    case LockType::FAIR: return acquire_fair_fenced;
+    case LockType::WRITE: return acquire_write_fenced;
+    default: return acquire_fenced;
+  }
+}
+
 const Call& call_for(const Request& request) noexcept {
   const LockType type = request.type;
   switch (request.verb) {
-    case Verb::acquire: return type == LockType::FENCED ? acquire_fenced : acquires.of(type);
+    case Verb::acquire: return acquire_for(request);
     case Verb::renew: return renewals.of(type);
     case Verb::verify: return checks.of(type);
     case Verb::downgrade: return downgrade;

@@ -86,13 +86,19 @@ struct Extent {
   std::size_t keys;
   std::size_t words;
 };
-Extent extent_of(LockType type) noexcept {
-  switch (type) {
-    case LockType::FENCED: return {2, 2};
+Extent extent_of(const Member& member) noexcept {
+  const std::size_t tokens = member.wants_token() ? 1 : 0;
+  switch (member.type) {
     case LockType::READ: return {2, 3};
-    case LockType::WRITE: return {1, 3};
-    default: return {1, 2};
+    case LockType::WRITE: return {1 + tokens, 3};
+    default: return {1 + tokens, 2};
   }
+}
+
+/// The type as acquire_all.lua spells it.
+std::string_view word_of(const Member& member) noexcept {
+  if (!member.wants_token()) return to_string(member.type);
+  return member.type == LockType::WRITE ? "FENCED_WRITE" : "FENCED";
 }
 
 /// The request that acquires one member only.
@@ -110,7 +116,7 @@ void append_all(CommandBuffer& buffer, std::string_view command, std::string_vie
                 const Request& request, const CallSettings& settings) {
   Extent sum{0, 2};
   for (const Member& member : request.members) {
-    const Extent its = extent_of(member.type);
+    const Extent its = extent_of(member);
     sum.keys += its.keys;
     sum.words += its.words;
   }
@@ -122,7 +128,7 @@ void append_all(CommandBuffer& buffer, std::string_view command, std::string_vie
     const Request one = single(request, member);
     ArgumentWriter writer(buffer, one, settings, 0);
     writer.write(lock);
-    if (member.type == LockType::FENCED) writer.write(token);
+    if (member.wants_token()) writer.write(token);
     if (member.type == LockType::READ) writer.write(reader);
   }
   buffer.number(request.lease.count());
@@ -130,7 +136,7 @@ void append_all(CommandBuffer& buffer, std::string_view command, std::string_vie
   for (const Member& member : request.members) {
     const Request one = single(request, member);
     ArgumentWriter writer(buffer, one, settings, 0);
-    buffer.word(to_string(member.type));
+    buffer.word(word_of(member));
     writer.write(member.type == LockType::WRITE ? Word::writer : owner);
     const bool read_write = member.type == LockType::READ || member.type == LockType::WRITE;
     if (read_write) writer.write(tag);

@@ -34,7 +34,7 @@ const Call& list_for(const Request& request) noexcept {
 
 const Call& call_for(const Request& request) noexcept {
   switch (request.verb) {
-    case Verb::acquire: return request.type == LockType::FENCED ? acquire_fenced : acquire;
+    case Verb::acquire: return request.wants_token() ? acquire_fenced : acquire;
     case Verb::renew: return renew;
     case Verb::verify: return verify;
     case Verb::expire: return expire;

@@ -78,6 +78,20 @@ TEST_F(DocumentedPermissions, AreEnoughForEachTypeOfLock) {
   EXPECT_EQ(send(Verb::release, READ, 1).kind, Kind::granted);
 }
 
+TEST_F(DocumentedPermissions, AreEnoughForAWriteOrFairWithAToken) {
+  for (const LockType type : {WRITE, FAIR}) {
+    permit({reentrant, "get set time", "del hget hlen",
+            "lindex lpop lpos lrange lrem rpush persist zadd zrange zrem zscore pubsub"});
+    Request request = ScriptClient::make_request(Verb::acquire, "k", type, id(1), lease);
+    request.fenced = true;
+    EXPECT_GT(send(request).token, 0U);
+    request.id = id(2);
+    EXPECT_EQ(send(request).kind, Kind::busy);
+    EXPECT_EQ(send(Verb::release, type, 1).kind, Kind::granted);
+    EXPECT_GT(send(request).token, 0U);
+  }
+}
+
 TEST_F(DocumentedPermissions, AreEnoughForTheProcessQueue) {
   constexpr std::string_view queue = "hget zadd zrange zrem zscore time pubsub get set del ";
   permit({reentrant, queue});

@@ -122,6 +122,26 @@ TEST(ScriptCall, KeysFollowTheTagRule) {
             std::string(owner).append(":write"));
 }
 
+// All else stays as it is without a token, and so what Redisson sees.
+TEST(ScriptCall, AWriteOrFairWithATokenAlsoHasItsKeyAndHowMany) {
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {
+    Request request = about(Verb::acquire, "k", type);
+    request.tokens = 64;
+    const Words plain = call(request);
+    request.fenced = true;
+    Words fenced = call(request);
+    EXPECT_EQ(fenced[1], plain[1]) << "the same script";
+    EXPECT_EQ(fenced.back(), "64");
+    fenced.pop_back();
+    const std::size_t keys = type == LockType::WRITE ? 1 : 3;
+    EXPECT_EQ(fenced[2], std::to_string(keys + 1));
+    EXPECT_EQ(fenced[3 + keys], "redisson_lock_token:{k}");
+    fenced.erase(fenced.begin() + static_cast<std::ptrdiff_t>(3 + keys));
+    fenced[2] = plain[2];
+    EXPECT_EQ(fenced, plain);
+  }
+}
+
 TEST(ScriptCall, AListContinuesAtItsCursor) {
   EXPECT_EQ(
       call(about(Verb::list, "order:*"), false, 18'446'744'073'709'551'615U),
@@ -154,6 +174,17 @@ TEST(ScriptCall, MembersAreEncodedInOrder) {
                               "redisson_lock_token:{k}", "{a}b",
                               "{a}b:" + one + ":rwlock_timeout:1", "w", "30000", "1", "FENCED", one,
                               "READ", one, "{a}b", "WRITE", one + ":write", "{w}"}));
+}
+
+TEST(ScriptCall, AMemberThatIsAWriteWithATokenHasAWordOfItsOwn) {
+  const HoldId id = about(Verb::acquire, "k", LockType::READ).id;
+  const Member members[] = {{"w", LockType::WRITE, id, 0, true}, {"v", LockType::WRITE, id}};
+  Request all = about(Verb::acquire_all, "w", LockType::REENTRANT);
+  all.members = members;
+  const std::string writer = std::string(owner) + ":write";
+  EXPECT_EQ(call(all), (Words{"EVALSHA", std::string(scripts::acquire_all.sha1), "3", "w",
+                              "redisson_lock_token:{w}", "v", "30000", "1", "FENCED_WRITE", writer,
+                              "{w}", "WRITE", writer, "{v}"}));
 }
 
 void collect_used(const Layout& layout, std::vector<const Script*>& used) {

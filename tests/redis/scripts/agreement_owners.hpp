@@ -25,7 +25,7 @@ struct Claim {
   friend auto operator<=>(const Claim&, const Claim&) = default;
 };
 
-/// A process that listens to what both grant it. Which token a FENCED grant has is not known.
+/// A process that listens to what both grant it. Which token a grant has is not known.
 struct Grants final : detail::Subscriber {
   void notify(const Notification& notification) noexcept override {
     if (notification.kind == Notification::Kind::granted) keys.emplace(notification.key);

@@ -71,6 +71,11 @@ class Agreement : public ScriptTest {
     const LockType type = all_types[claim.number % std::size(all_types)];
     return downgraded_.contains(claim) ? LockType::READ : type;
   }
+  /// Whether the acquires of this id, as this type, ask for a fencing token.
+  static void ask_for_token(Request& request) {
+    const bool may_ask = request.type == LockType::WRITE || request.type == LockType::FAIR;
+    request.fenced = may_ask && request.id.number <= 2 * all_ids / 3;
+  }
   Claim any_claim() { return {all_keys[below(std::size(all_keys))], 1 + below(all_ids)}; }
 
   /// Leases end in the middle between the instants to which time is moved: what the machine takes
@@ -95,6 +100,7 @@ class Agreement : public ScriptTest {
       request.type = request.type == LockType::READ ? LockType::WRITE : LockType::READ;
     }
     if (request.verb == Verb::acquire && below(4) != 0) request.queue_wait = queue_wait;
+    ask_for_token(request);
     const bool waits = request.verb == Verb::acquire || request.verb == Verb::leave;
     const bool exclusive = request.type != LockType::FAIR && request.type != LockType::READ;
     request.queues = waits && exclusive && below(3) != 0;
@@ -112,9 +118,10 @@ class Agreement : public ScriptTest {
     ASSERT_EQ(outcome.kind, expected.kind) << outcome.reason;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
     EXPECT_EQ(outcome.place != 0, expected.place != 0);
-    if (outcome.kind == Kind::granted && request.type == LockType::FENCED &&
-        request.verb == Verb::acquire) {
-      compare_token(outcome, request, before);
+    if (outcome.kind == Kind::granted && request.verb == Verb::acquire) {
+      EXPECT_EQ(outcome.token != 0, request.wants_token());
+      EXPECT_EQ(expected.token != 0, request.wants_token());
+      if (request.wants_token()) compare_token(outcome, request, before);
     }
     remember(request, outcome);
     compare_state(request.key);
@@ -222,6 +229,7 @@ class Agreement : public ScriptTest {
       Request request = ScriptClient::make_request(Verb::acquire, claim.key, LockType::FAIR,
                                                    id(claim.number), any_lease());
       request.queue_wait = queue_wait;
+      ask_for_token(request);
       ask_both(request);
     }
   }

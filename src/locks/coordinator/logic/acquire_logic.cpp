@@ -62,7 +62,7 @@ bool AcquireLogic::start_at_once(Call& call) {
 
 void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
   const LockType held_as = hold.local_type();
-  const bool same = call.type == held_as;
+  const bool same = call.type == held_as && (hold.fenced || !call.wants_token());
   const bool read_in_write = call.type == LockType::READ && held_as == LockType::WRITE;
   if ((!same && !read_in_write) || call.reentry == Reentry::refuse) {
     return answer_deadlock(call, held_as, hold);
@@ -150,8 +150,8 @@ void AcquireLogic::make_claim(Call& call) {
   // alternate, the queue is empty between them: a call that had to wait counts as contended.
   const bool in_turn = call.waits && now() < state_.yielding.foreign_until;
   const bool others_wait = state_.waiters.front() == &call && (call.next != nullptr || in_turn);
-  const bool reserves = call.type == LockType::FENCED && !call.bundled && others_wait;
-  if (reserves) claim.acquire_request.tokens = block_of_tokens;
+  const bool hands_over = call.wants_token() && is_raced_for(call.type) && !call.bundled;
+  if (hands_over && others_wait) claim.acquire_request.tokens = block_of_tokens;
   call.hold = &claim;
 }
 

@@ -49,8 +49,8 @@ class AcquireLogic : public KeyEvent {
   /// Whether an attempt that finds the key busy takes a place in the backend's queue
   /// (Request::queues).
   [[nodiscard]] bool queues(const RemoteHold& claim);
-  /// How many fencing tokens a FENCED claim reserves if other calls of this process wait. A claim
-  /// never changes its number: a repeated attempt is answered with the token of the first.
+  /// How many fencing tokens a claim that has them reserves if other calls of this process wait. A
+  /// claim never changes its number: a repeated attempt is answered with the token of the first.
   static constexpr std::uint32_t block_of_tokens = 64;
   /// A claim with a shorter lease does not wait in the process queue: a grant counts from its last
   /// attempt, and would leave too little of it.

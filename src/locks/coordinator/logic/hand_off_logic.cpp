@@ -26,7 +26,8 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   hold.limits.clear();  // each call in turn has a limit of its own
   hold.unreported = false;
   ++hold.hand_offs;
-  if (hold.type == LockType::FENCED) {
+  hold.fenced = next->wants_token();
+  if (hold.fenced) {
     ++hold.token;
     --hold.spare_tokens;
   }
@@ -52,7 +53,7 @@ bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   if (permits ? !PermitLogic(*this).may_take_over(hold, next) : next.hold != nullptr) return false;
   if (shard().closed) return false;
   if (!hold.is_settled() || hold.pins > 0) return false;
-  if (hold.type == LockType::FENCED && hold.spare_tokens == 0) return false;
+  if (next.wants_token() && hold.spare_tokens == 0) return false;
   const std::chrono::milliseconds wanted = length_of(next.lease);
   return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);
 }

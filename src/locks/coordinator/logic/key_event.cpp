@@ -199,7 +199,7 @@ void KeyEvent::report(Event::Kind kind, const Call& call) noexcept {
 }
 
 void KeyEvent::describe_hold(Event& event, const RemoteHold& hold) {
-  if (hold.token != 0) event.fencing_token = hold.token;
+  if (hold.token != 0 && hold.fenced && !is_shared(hold.type)) event.fencing_token = hold.token;
   if (hold.type == LockType::PERMIT) event.permits = hold.permits();
   event.lease = hold.in_force;
   event.left = std::max(hold.deadline_point() - now(), Clock::duration{});

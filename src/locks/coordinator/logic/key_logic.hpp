@@ -76,6 +76,7 @@ class KeyLogic {
     request.key = state_.key;
     request.hash = state_.hash;
     request.id = hold.id;
+    request.fenced = hold.fenced;
     request.sent = now;
     request.context = &home_;
     request.hold = &hold;
@@ -93,6 +94,7 @@ class KeyLogic {
     claim.origin = terms.origin;
     claim.lease = length_of(terms.lease);
     claim.acquire_request.tokens = 1;
+    claim.fenced = terms.wants_token();
     if (terms.type == LockType::PERMIT) claim.set_permits(terms.permits);
     if (!settings().announcement.empty()) announce(claim);
     state_.holds.add_claim(claim);

@@ -88,6 +88,12 @@ struct CallerContext : Environment {
   return lease.length({}) > most ? lease : lease.held_at_most(most);
 }
 
+/// Whether a call of this type asks for a fencing token, which FENCED has in any case.
+[[nodiscard]] inline bool pick_token(World& world, LockType type) {
+  const bool may_ask = type == LockType::WRITE || type == LockType::FAIR;
+  return may_ask && world.gives_tokens && world.token_choices.percent(60);
+}
+
 [[nodiscard]] inline Wait pick_wait(Random& random) {
   if (random.percent(15)) return forever;
   return random.pick(

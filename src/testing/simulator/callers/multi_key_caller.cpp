@@ -61,6 +61,7 @@ void MultiKeyCaller::begin() {
   const Wait wait = pick_wait(random);
   until_ = wait.is_forever() ? Clock::never() : later(now(), wait.length());
   grace_ = Call::grace_of(wait.length(), context_.world.scenario.settings.command_timeout);
+  for (Key& key : keys_) key.fenced = pick_token(context_.world, key.type);
   steps_.emplace(*this, keys_.size(), lease_);
   steps_->begin({.members = keys_.size(),
                  .one_step = !fair && random.percent(60),

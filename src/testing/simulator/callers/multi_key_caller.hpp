@@ -88,6 +88,7 @@ class MultiKeyCaller {
     std::optional<Call> call;
     bool under_way = false;  ///< the call
     bool acquiring = false;  ///< the call acquires
+    bool fenced = false;     ///< it asks for a fencing token
     std::uint64_t timer_epoch = 0;
   };
 

@@ -25,6 +25,7 @@ Call& MultiKeyCaller::make_call(Key& key) {
   call.owner = owner_;
   call.type = key.type;
   call.lease = lease_;
+  call.fenced = key.fenced;
   call.asked = now();
   return call;
 }
@@ -125,6 +126,7 @@ void MultiKeyCaller::record_grant(Key& key) {
   hold.number = granted.id.number;
   hold.type = key.type;
   hold.by_watchdog = lease_.is_watchdog();
+  hold.fenced = key.call->wants_token();
   hold.pinned = !key.call->bundled;  // it has to be renewed while others are awaited
   context_.holds.granted(key.key, hold);
 }

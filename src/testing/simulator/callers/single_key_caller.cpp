@@ -75,6 +75,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   call.type = type;
   call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
   if (!by_lock) call.lease = pick_limit(world, call.lease);
+  call.fenced = !by_lock && pick_token(world, type);
   call.by_lock = by_lock;
   if (type == LockType::PERMIT) {  // each acquire is on its own
     call.owner = Owner::make();
@@ -248,6 +249,7 @@ void SingleKeyCaller::record_grant() {
   hold.by_lock = call_->by_lock;
   if (hold.type == LockType::PERMIT) hold.permits = call_->permits.taken;
   hold.by_watchdog = call_->lease.is_watchdog();
+  hold.fenced = call_->wants_token();
   hold.asked = call_->lease.length({});
   hold.limit = call_->limit_number();
   if (hold.limit != 0) hold.limit_end = context_.clock.now() + call_->lease.held_at_most();

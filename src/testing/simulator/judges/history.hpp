@@ -27,6 +27,7 @@ struct GrantedHold {
   LockType type = LockType::REENTRANT;
   bool by_lock = false;  ///< taken by lock(), not as a Hold
   bool by_watchdog = false;
+  bool fenced = false;  ///< its caller sees its token
   bool pinned = false;  ///< one of several keys of which others are still awaited
   bool seen_lost = false;
   bool excused = false;       ///< a fault of the store took it away

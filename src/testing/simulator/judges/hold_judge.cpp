@@ -43,7 +43,7 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   note_limits(history, hold);
   check_exclusion(history, hold);
   if (hold.type == LockType::PERMIT && !hold.excused) check_permits(history, hold);
-  if (hold.type == LockType::FENCED && !hold.excused) check_token(history, hold, attempt);
+  if (hold.fenced && !hold.excused) check_token(history, hold, attempt);
   // A grant by a release may have been taken away before the process learned of it.
   if (!history_.is_live(hold) && !hold.excused) {
     world_.fail("granted what is lost already: " + hold.name());
@@ -76,14 +76,19 @@ void HoldJudge::asked(std::uint32_t key, std::uint32_t client, Owner owner, Cloc
 void HoldJudge::check_token(KeyHistory& history, const GrantedHold& hold,
                             const AttemptRecord& attempt) {
   const std::uint64_t token = hold.hold->token;
-  const bool reentered = std::ranges::any_of(
-      history.holds, [&](const GrantedHold& other) { return other.shares_id_with(hold); });
+  bool is_inside = false, has_seen = false;  // there may be a READ, or a WRITE without a token
+  for (const GrantedHold& other : history.holds) {
+    if (!other.shares_id_with(hold)) continue;
+    is_inside = true;
+    has_seen = has_seen || other.fenced;
+  }
   const auto is_of_block = [&](std::uint64_t last) {
     return token > 0 && last >= token && last - token < attempt.tokens;
   };
   const bool reserved = is_of_block(attempt.token) || is_of_block(attempt.earlier_token);
   if (!reserved) world_.fail("the caller's token is not one of those that the store gave");
-  if (reentered ? token != history.shown_token : token <= history.shown_token) {
+  const bool same = token == history.shown_token;
+  if (has_seen ? !same : token < history.shown_token || (same && !is_inside)) {
     world_.fail("a caller's token did not rise");
   }
   history.shown_token = token;

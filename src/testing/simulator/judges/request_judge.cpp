@@ -22,6 +22,7 @@ Request acquire_of(const Request& request, const Member& member) {
   one.key = member.key;
   one.type = member.type;
   one.id = member.id;
+  one.fenced = member.fenced;
   one.members = {};
   return one;
 }
@@ -43,11 +44,12 @@ void RequestJudge::submitted_one(std::uint32_t client, const Request& request, b
   if (gives_back(request.verb)) return check_release(client, request, closing);
   AttemptRecord& attempt = history_.attempt(client, request.id.number);
   if (request.verb == Verb::acquire) {
-    if (attempt.submitted_at != Clock::duration{} && attempt.tokens != request.tokens) {
+    const std::uint64_t tokens = request.wants_token() ? request.tokens : 0;
+    if (attempt.submitted_at != Clock::duration{} && attempt.tokens != tokens) {
       world_.fail("a repeated acquire reserves another number of tokens");
     }
     attempt.submitted_at = world_.now;
-    attempt.tokens = request.tokens;
+    attempt.tokens = tokens;
     attempt.type = request.type;
     attempt.lease = request.lease;
   }
@@ -98,7 +100,7 @@ void RequestJudge::applied_one(std::uint32_t client, const Request& request,
   if (request.verb == Verb::acquire && granted) {
     check_grant(key, holder, request.type);
     if (request.type == LockType::PERMIT) check_permits(key, holder, request.permits.taken);
-    if (outcome.token != 0) check_token(index, holder, outcome.token);
+    if (request.wants_token()) check_token(index, holder, outcome.token);
   }
   if (world_.scenario.fault_free) follow(index, holder, request, granted);
 }
@@ -172,6 +174,7 @@ void RequestJudge::check_token(std::uint32_t index, KeyHistory::Holder holder,
                                std::uint64_t token) {
   KeyHistory& key = history_.keys[index];
   AttemptRecord& attempt = history_.attempt(holder.client, holder.number);
+  if (token == 0) world_.fail("a grant has no fencing token");
   if (attempt.token == token) return;
   history_.observe(
       index, world_.now, "issued",

@@ -42,7 +42,7 @@ class TableStore final : public Store {
   [[nodiscard]] Capabilities offers() const noexcept override {
     Capabilities all;
     all.fair = all.read_write = all.fenced = all.pushes = all.administration = true;
-    all.grants = all.permits = true;
+    all.grants = all.permits = all.tokens = true;
     return all;
   }
 

@@ -118,9 +118,11 @@ class World {
   World(std::uint64_t seed, bool keeps_text)
       : random(seed),
         limit_choices(~seed),
+        token_choices(seed + 0x746f6b656e),
         scenario(Scenario::draw(random)),
         trace(keeps_text),
-        limits_holds(limit_choices.percent(20)) {
+        limits_holds(limit_choices.percent(20)),
+        gives_tokens(token_choices.percent(30)) {
     for (std::size_t key = 0; key < scenario.keys.size(); ++key) {
       keys.push_back("key" + std::to_string(key));
     }
@@ -151,12 +153,15 @@ class World {
   Random random;
   /// Chooses held_at_most, apart from all else: a run without limits is the same as ever.
   Random limit_choices;
+  /// Chooses fencing tokens of other types than FENCED, in the same way.
+  Random token_choices;
   Scenario scenario;
   std::vector<std::string> keys;  ///< their names
   EventSchedule schedule;
   Trace trace;
   std::string violation;
   bool limits_holds = false;    ///< some calls ask for held_at_most
+  bool gives_tokens = false;    ///< some calls of WRITE and FAIR ask for a fencing token
   bool faults_stopped = false;  ///< the run comes to rest
   std::uint64_t processes = 0;  ///< started so far
 };
