@@ -66,6 +66,7 @@ set(latchkey_tests_sources
   unit/locked/call_errors_test.cpp
   unit/locked/completes_at_return_test.cpp
   unit/locked/docs_operations_test.cpp
+  unit/locked/fenced_test.cpp
   unit/locked/held_at_most_test.cpp
   unit/locked/held_test.cpp
   unit/locked/here_test.cpp

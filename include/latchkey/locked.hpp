@@ -193,10 +193,10 @@ detail::PolicyAt<detail::LiteralAt<PolicyName, Where>> locked_by(Where = {}) noe
 
 /// The terms that follow the key in LOCKED, in this order: a LockType (default REENTRANT), a wait
 /// (3 s), a lease (30 s). A term can be given only if all before it are given.
-/// `is_lock`: the type is known to be that of a lock, so `.permits` does not compile.
-template <bool is_lock = false, class... Terms>
-constexpr LockOptions<std::conditional_t<is_lock, detail::PlainLock, detail::Plain>> terms(
-    const Terms&... said) {
+/// `named`: the type, if it is known to be that of a lock: `.permits` does not compile then, and
+/// READ has no `.fenced`. PERMIT: it is not known.
+template <LockType named = LockType::PERMIT, class... Terms>
+constexpr LockOptions<detail::PlainOf<named>> terms(const Terms&... said) {
   if constexpr (detail::check_terms<Terms...>()) {
     return {.terms = detail::make_terms(said...)};
   } else {

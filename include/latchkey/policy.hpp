@@ -33,6 +33,7 @@ struct Policy {
   std::optional<OnLost> on_lost{};
   std::optional<OnLost> on_unconfirmed_release{};
   bool unlocked = false;  ///< `unlocked: dangerously`: the body runs without the lock
+  bool fenced = false;    ///< `fenced: true`: Attempt::fenced
 
   friend bool operator==(const Policy&, const Policy&) noexcept = default;
 };

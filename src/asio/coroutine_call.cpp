@@ -6,6 +6,9 @@
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"
+#include "locks/async/access.hpp"
+#include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -41,8 +44,14 @@ void CoroutineCall::prepare(const LockedSite& known, Site& site, const void* con
   if (LockedCall* const outer = visible()) check_lock_order(call_, *call_.terms_, *outer);
 }
 
+LockType CoroutineCall::type() const {
+  const LockTerms& terms = *call_.terms_;
+  if (!terms.fenced) return terms.type;
+  return LockAccess::space(*call_.locks_)->space().type_with_token(terms.type);
+}
+
 Lock CoroutineCall::lock() const {
-  const LockType type = call_.terms_->type;
+  const LockType type = this->type();
   const auto total = static_cast<int>(call_.terms_->permits.total);
   if (!call_.key_.empty() && type == LockType::PERMIT) {
     return call_.locks_->semaphore(std::string(call_.key_), total).lock_;
@@ -54,9 +63,10 @@ Lock CoroutineCall::lock() const {
   return call_.locks_->all_of(std::move(members));
 }
 
-Attempt CoroutineCall::attempt() const noexcept {
+Attempt CoroutineCall::attempt() const {
   const LockTerms& terms = *call_.terms_;
-  return {terms.type, terms.wait, terms.lease, {}, terms.reentry, call_.origin_, terms.permits};
+  return {type(),        terms.wait,    terms.lease,   {},
+          terms.reentry, call_.origin_, terms.permits, terms.fenced};
 }
 
 void CoroutineCall::enter(std::optional<Hold> hold) noexcept {

@@ -70,6 +70,7 @@ void Installation::connect(LoadedPolicies& loaded) {
   throw_problems(path_, std::move(problems));
   default_ = &locks_.at(loaded.file.default_backend()->name.value);
   check_leases(loaded.plan);
+  check_tokens(loaded.plan);
 }
 
 /// Each lease of the file fits the backend that keeps its locks.
@@ -81,6 +82,18 @@ void Installation::check_leases(const PolicyPlan& plan) const {
     const std::string why =
         locks.capabilities().why_not(lock.lease->value.length(options_.watchdog));
     if (!why.empty()) problems.push_back({lock.lease->at, locks.describe() + ' ' + why});
+  }
+  throw_problems(path_, std::move(problems));
+}
+
+/// The backend gives fencing tokens to each lock for which the file asks for them.
+void Installation::check_tokens(const PolicyPlan& plan) const {
+  Problems problems;
+  for (const PlannedLock& lock : plan.locks) {
+    if (!lock.fenced) continue;
+    const Locks& locks = lock.backend ? locks_.at(lock.backend->value) : *default_;
+    const std::string why = locks.capabilities().why_no_token(lock.type());
+    if (!why.empty()) problems.push_back({lock.fenced->at, locks.describe() + ' ' + why});
   }
   throw_problems(path_, std::move(problems));
 }
@@ -172,6 +185,7 @@ void Installation::reload() {
   refuse_other_guards(loaded, problems);
   throw_problems(path_, std::move(problems));
   check_leases(loaded.plan);
+  check_tokens(loaded.plan);
   adopt(loaded);
   publish();
   warn();

@@ -58,6 +58,7 @@ class Installation {
 
   void connect(LoadedPolicies& loaded);
   void check_leases(const PolicyPlan& plan) const;
+  void check_tokens(const PolicyPlan& plan) const;
   void adopt(LoadedPolicies& loaded);
   const SitePolicy* keep(const SitePolicy& policy);
   void refuse_other_guards(const LoadedPolicies& now, Problems& problems) const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <latchkey/error.hpp>
+#include <latchkey/locked/checks.hpp>
 
 #include "core/text/nearest.hpp"
 #include "install/rule_match.hpp"
@@ -41,6 +42,7 @@ Policy policy_of(const Layers& layers) {
   for (const PolicySetting& setting : policy_settings) std::visit(merge, setting.member);
   if (policy.permits) policy.type = LockType::PERMIT;
   policy.unlocked = layers.find(&PolicySettings::unlocked).has_value();
+  policy.fenced = layers.find(&PolicySettings::fenced).has_value();
   return policy;
 }
 
@@ -121,7 +123,9 @@ class Planner {
     lock.backend = layers.find(&PolicySettings::backend);
     lock.lease = layers.find(&PolicySettings::lease);
     if (!lock.lease) lock.lease = file_.defaults.lease;
+    lock.fenced = layers.find(&PolicySettings::fenced);
     check_which_lock(layers, lock);
+    check_fenced(lock);
     if (keys) bind(keys->value, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);
@@ -181,6 +185,14 @@ class Planner {
       report(permits->at,
              "'permits' makes a semaphore of one key, and 'key' has several; expected one key");
     }
+  }
+
+  void check_fenced(const PlannedLock& lock) {
+    const LockType type = lock.type();
+    if (!lock.fenced || !is_shared(type)) return;
+    std::string mistake = no_token_mistake(type);
+    if (!lock.over.type) mistake += "; for " + lock.place.where;  // its code gives the type
+    report(lock.fenced->at, std::move(mistake));
   }
 
   /// A malformed key has been reported already, for all sites.
@@ -313,6 +325,13 @@ class Planner {
 };
 
 }  // namespace
+
+LockType PlannedLock::type() const noexcept {
+  if (over.type) return *over.type;
+  const LockType in_code = named_type(place.said);
+  if (in_code != LockType::PERMIT) return in_code;
+  return defaults.type.value_or(LockType::REENTRANT);
+}
 
 PolicyPlan plan_policies(const PolicyFile& file, const Program& program, Problems& problems) {
   return Planner(file, problems).plan(program);

@@ -21,8 +21,13 @@ struct PlannedLock {
   Policy defaults{};
   Perhaps<std::string> key{};  ///< several separated by commas
   Perhaps<std::string> backend{};
-  Perhaps<Lease> lease{};            ///< also that of the defaults
+  Perhaps<Lease> lease{};  ///< also that of the defaults
+  Perhaps<Fenced> fenced{};
   std::optional<BoundKeys> bound{};  ///< `key` for this site
+
+  /// The type that it is locked as, unless the code says `.permits`, or gives a type that is a
+  /// variable.
+  [[nodiscard]] LockType type() const noexcept;
 };
 
 struct PolicyPlan {

@@ -97,8 +97,8 @@ template <class Take, class TryTake>
   }
   if (locks_ == nullptr) locks_ = &default_locks();
   if (terms_->hold_for.count() != 0) entered_ = locks_->clock().now();
-  Attempt attempt{terms_->type,    terms_->wait, terms_->lease,  {},
-                  terms_->reentry, origin,       terms_->permits};
+  Attempt attempt{terms_->type,    terms_->wait, terms_->lease,   {},
+                  terms_->reentry, origin,       terms_->permits, terms_->fenced};
   if (cancel_ != nullptr) attempt.cancel = *cancel_;
   // Only a nested call can violate a lock order; for other calls this test is the whole cost.
   if (this_thread.innermost != nullptr) check_lock_order(*this, *terms_, *this_thread.innermost);

@@ -12,6 +12,15 @@
 #include "locks/permit_count.hpp"
 
 namespace latchkey::inline v1::detail {
+namespace {
+
+[[noreturn]] void refuse_token_of(LockType type) {
+  throw std::invalid_argument("a " + std::string(to_string(type)) +
+                              " has no fencing token, because several owners hold it at a time: "
+                              "say .fenced() where the WRITE is taken");
+}
+
+}  // namespace
 
 std::exception_ptr error_of(Entry why) {
   return std::make_exception_ptr(
@@ -28,9 +37,15 @@ void set_permits(LockTerms& terms, int total, int taken) {
                                 std::string(to_string(terms.type)) +
                                 " is the type of a lock: say PERMIT, or no type");
   }
+  if (terms.fenced) refuse_token_of(LockType::PERMIT);
   terms.permits = checked_permits(taken, total);
   terms.type = LockType::PERMIT;
   terms.says_type = true;
+}
+
+void set_fenced(LockTerms& terms) {
+  if (is_shared(terms.type)) refuse_token_of(terms.type);
+  terms.fenced = true;
 }
 
 void check_hold_for(std::chrono::milliseconds time, Lease lease) {

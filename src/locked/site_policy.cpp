@@ -66,6 +66,7 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
     terms.skips_unavailable = *nobody == OnUnavailable::SKIP;
   }
   terms.unlocked = over.unlocked;
+  terms.fenced = said.fenced || over.fenced;
   return terms;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct KeyTexts {
   }
 };
 
+/// The only value of `fenced`.
+enum class Fenced : std::uint8_t { YES };
+
 /// The settings of defaults, of a named policy or of a rule.
 struct PolicySettings {
   Perhaps<KeyTexts> key{};
@@ -61,6 +65,7 @@ struct PolicySettings {
   Perhaps<OnLost> on_lost{};
   Perhaps<OnLost> on_unconfirmed_release{};
   Perhaps<bool> unlocked{};
+  Perhaps<Fenced> fenced{};
   bool key_is_wrong = false;  ///< there was one, and its mistake has been reported
 };
 

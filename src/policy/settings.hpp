@@ -35,6 +35,12 @@ inline constexpr std::string_view endless_lease = "watchdog";
   return ends_early ? "'held_at_most' is shorter than 'hold_for'; expected a longer time" : "";
 }
 
+/// Says that a lock of `type` has no fencing token.
+[[nodiscard]] inline std::string no_token_mistake(LockType type) {
+  return "'fenced' does not fit " + std::string(to_string(type)) +
+         ", which several owners hold at a time; expected it where the WRITE is taken";
+}
+
 template <class Value, std::size_t N>
 using Names = std::array<std::pair<std::string_view, Value>, N>;
 
@@ -52,6 +58,7 @@ inline constexpr Names<OnUnavailable, 2> on_unavailable_names{
 inline constexpr Names<OnLost, 2> on_lost_names{
     {{"raise", OnLost::RAISE}, {"report", OnLost::REPORT}}};
 inline constexpr Names<bool, 1> unlocked_names{{{"dangerously", true}}};
+inline constexpr Names<Fenced, 1> fenced_names{{{"true", Fenced::YES}}};
 
 /// The spellings of a value that has a fixed set of them.
 template <class Value>
@@ -76,6 +83,10 @@ template <>
 struct Spellings<bool> {
   static constexpr const auto& names = unlocked_names;
 };
+template <>
+struct Spellings<Fenced> {
+  static constexpr const auto& names = fenced_names;
+};
 
 /// Where the value of a setting is stored: as the file says it, and in the policy of a lock. The
 /// second is null for a setting that selects the lock or the policy.
@@ -95,7 +106,7 @@ struct PolicySetting {
   std::variant<SettingMember<std::string>, SettingMember<KeyTexts>, SettingMember<LockType>,
                SettingMember<Wait>, SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
                SettingMember<OnTimeout>, SettingMember<OnUnavailable>, SettingMember<OnLost>,
-               SettingMember<bool>, SettingMember<std::uint32_t>>
+               SettingMember<bool>, SettingMember<Fenced>, SettingMember<std::uint32_t>>
       member;
 };
 
@@ -106,6 +117,7 @@ inline constexpr std::array policy_settings{
     PolicySetting{"key", false, true, true, SettingMember<KeyTexts>{&PolicySettings::key}},
     PolicySetting{"type", true, true, true,
                   SettingMember<LockType>{&PolicySettings::type, &Policy::type}},
+    PolicySetting{"fenced", false, true, true, SettingMember<Fenced>{&PolicySettings::fenced}},
     PolicySetting{"permits", false, true, true,
                   SettingMember<std::uint32_t>{&PolicySettings::permits, &Policy::permits}},
     PolicySetting{"wait", true, true, true,

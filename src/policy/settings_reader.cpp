@@ -168,7 +168,7 @@ PolicySettings SettingsReader::settings(const YamlNode& name, const YamlNode& ma
   PolicySettings settings;
   for (const auto& [key, value] : entries(name, map)) setting(settings, key, value, where);
   check_times(settings);
-  check_permits(settings);
+  check_type(settings);
   return settings;
 }
 
@@ -276,7 +276,10 @@ Perhaps<std::uint32_t> SettingsReader::permits(const YamlNode& name,
   return std::nullopt;
 }
 
-void SettingsReader::check_permits(const PolicySettings& settings) {
+void SettingsReader::check_type(const PolicySettings& settings) {
+  LockType type = settings.type ? settings.type->value : LockType::REENTRANT;
+  if (settings.permits) type = LockType::PERMIT;
+  if (settings.fenced && is_shared(type)) report(settings.fenced->at, no_token_mistake(type));
   if (!settings.permits || !settings.type) return;
   report(settings.permits->at,
          "'permits' makes the key a semaphore, and 'type' a lock; expected one of the two");

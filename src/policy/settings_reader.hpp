@@ -51,7 +51,8 @@ class SettingsReader {
                                                const Located<std::string>& said);
   /// The times of one group fit each other.
   void check_times(const PolicySettings& settings);
-  void check_permits(const PolicySettings& settings);
+  /// The settings of one group that depend on the type fit each other.
+  void check_type(const PolicySettings& settings);
   [[nodiscard]] std::string_view line(Place at) const;
 
   std::vector<std::string_view> lines_;

@@ -201,6 +201,24 @@ TEST_F(AsioLocked, HeldAtMostLimitsTheWatchdog) {
   }(locks));
 }
 
+TEST_F(AsioLocked, FencedGivesAWriteAndEachOfSeveralKeysAToken) {
+  run(context, [](Locks) -> asio::awaitable<void> {
+    std::uint64_t first = 0;
+    co_await (LOCKED("b", LockType::WRITE).fenced() AROUND()->asio::awaitable<void> {
+      first = current_hold()->fencing_token().value_or(0);
+      EXPECT_EQ(current_hold()->fence()->type, LockType::WRITE);
+      co_return;
+    });
+    EXPECT_GT(first, 0U);
+    co_await (LOCKED(KEYS("b", "a")).fenced() AROUND()->asio::awaitable<void> {
+      EXPECT_EQ(current_hold()->type(), LockType::FENCED);
+      EXPECT_GT(current_hold()->fencing_token(std::size_t{0}), first);
+      EXPECT_EQ(current_hold()->fence(std::size_t{1})->key, "a");
+      co_return;
+    });
+  }(locks));
+}
+
 TEST_F(AsioLocked, HoldForKeepsTheKeyLocked) {
   run(context, [](Locks locks) -> asio::awaitable<void> {
     co_await (LOCKED("k").hold_for(10s) AROUND()->asio::awaitable<void> { co_return; });

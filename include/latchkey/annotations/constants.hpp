@@ -95,6 +95,7 @@ struct LockConstants {
   bool says_hold_for = false;
   bool says_unconfirmed = false;
   bool raises_unconfirmed = false;
+  bool fenced = false;
   std::int64_t wait = 0;
   std::int64_t lease = 0;
   std::int64_t hold_for = 0;

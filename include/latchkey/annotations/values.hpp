@@ -158,9 +158,26 @@ struct LockAnnotation : detail::AnnotationValue {
     return changed;
   }
 
+  /// As LockOptions::fenced.
+  consteval LockAnnotation fenced() const {
+    LockAnnotation changed = *this;
+    if (said.permits != 0 || (said.says_type && is_shared(said.type))) {
+      detail::reject_annotation(
+          "a READ and a PERMIT have no fencing token, because several hold it at a time: write "
+          ".fenced() where the WRITE is taken");
+    }
+    changed.said.fenced = true;
+    return changed;
+  }
+
   /// As LockOptions::permits.
   consteval LockAnnotation permits(int total, int taken = 1) const {
     LockAnnotation changed = *this;
+    if (said.fenced) {
+      detail::reject_annotation(
+          ".permits(n) makes the key a semaphore, whose permits have no fencing token: write no "
+          ".fenced()");
+    }
     if (said.says_type && said.type != LockType::PERMIT) {
       detail::reject_annotation(
           ".permits(n) makes the key a semaphore, and the type in locked(...) is that of a lock: "
@@ -293,3 +310,4 @@ consteval OnceAnnotation once_per(const char (&key)[N], const Period& period,
 
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop
+// tidy: long-file because each option of LOCKED has a member

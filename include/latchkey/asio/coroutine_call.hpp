@@ -41,7 +41,7 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   [[nodiscard]] const std::stop_token* cancel() const noexcept { return call_.cancel_; }
   /// After prepare, unless the terms run the body unlocked.
   [[nodiscard]] Lock lock() const;
-  [[nodiscard]] Attempt attempt() const noexcept;
+  [[nodiscard]] Attempt attempt() const;
 
   /// The body starts, with the lock or without it.
   void enter(std::optional<Hold> hold) noexcept;
@@ -83,6 +83,9 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   [[nodiscard]] static std::shared_ptr<CoroutineCall> running();
   [[nodiscard]] LockedCall* visible() noexcept;
   void change_stage(Stage stage) noexcept;
+  /// The type to acquire. Throws std::invalid_argument if it was to have a fencing token, and has
+  /// none here.
+  [[nodiscard]] LockType type() const;
 
   LockedCall call_;
   const std::shared_ptr<CoroutineCall> outer_;

@@ -40,7 +40,7 @@
 #define LATCHKEY_LOCKED(LATCHKEY_key, ...)                                                         \
   (  /* inside a function: LOCKED(key) AROUND(arguments) { body } */                               \
   LATCHKEY_DETAIL_KEY_AT(LATCHKEY_key, #__VA_ARGS__)) *                                            \
-      ::latchkey::terms<::latchkey::detail::names_lock(#__VA_ARGS__)>(__VA_ARGS__)
+      ::latchkey::terms<::latchkey::detail::named_type(#__VA_ARGS__)>(__VA_ARGS__)
 
 /// LOCKED_BY("money"): see latchkey::locked_by.
 #define LATCHKEY_LOCKED_BY(...)                                                     \

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <latchkey/lease.hpp>
+#include <latchkey/lock_type.hpp>
 #include <latchkey/locked/outcomes.hpp>
 #include <latchkey/wait.hpp>
 
@@ -153,20 +154,18 @@ consteval bool check_terms() {
          std::is_convertible_v<const Wanted&, Wait> && std::is_convertible_v<const Granted&, Lease>;
 }
 
-/// Whether the words after the key in LOCKED begin with the name of a lock's type.
-consteval bool names_lock(std::string_view words) {
+/// The type of a lock whose name the words after the key in LOCKED begin with; PERMIT: there is
+/// none.
+constexpr LockType named_type(std::string_view words) {
   std::string_view type = words.substr(0, words.find(','));
-  if (type.find('?') != type.npos) return false;
+  if (type.find('?') != type.npos) return LockType::PERMIT;
   while (type.ends_with(' ')) type.remove_suffix(1);
   const std::size_t scope = type.rfind("::");
   if (scope != type.npos) {
-    if (!type.substr(0, scope).ends_with("LockType")) return false;
+    if (!type.substr(0, scope).ends_with("LockType")) return LockType::PERMIT;
     type.remove_prefix(scope + 2);
   }
-  for (const std::string_view lock : {"REENTRANT", "FAIR", "READ", "WRITE", "FENCED"}) {
-    if (type == lock) return true;
-  }
-  return false;
+  return parse_lock_type(type).value_or(LockType::PERMIT);
 }
 
 constexpr LockTerms make_terms() { return {}; }

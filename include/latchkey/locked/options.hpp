@@ -25,7 +25,10 @@ namespace detail {
 void check_hold_for(std::chrono::milliseconds time, Lease lease);
 /// Throws std::invalid_argument if a lease in code, or hold_for, is longer.
 void set_held_at_most(LockTerms& terms, std::chrono::milliseconds time);
-/// Throws std::invalid_argument for numbers that make no sense, and for a type of a lock.
+/// Throws std::invalid_argument for the type READ or PERMIT.
+void set_fenced(LockTerms& terms);
+/// Throws std::invalid_argument for numbers that make no sense, for a type of a lock, and after
+/// fenced().
 void set_permits(LockTerms& terms, int total, int taken);
 
 /// A decorated callable without its key: `LOCKED` puts `locked<"key">() *` before it.
@@ -217,6 +220,18 @@ struct [[nodiscard]] LockOptions {
     return std::move(*this);
   }
 
+  /// The hold has a fencing token, Hold::fence, whatever its type: WRITE, FAIR, and each key of
+  /// KEYS. With REENTRANT, the default, it is a FENCED lock. Throws std::invalid_argument after the
+  /// type READ or PERMIT, which have none; READ that LOCKED names does not compile. The call throws
+  /// it if the backend gives no tokens to this type (Capabilities::tokens).
+  LockOptions&& fenced() && {
+    static_assert(!std::is_same_v<Type<Setting::permits>, detail::IsRead>,
+                  "latchkey: a READ has no fencing token, because several hold it at a time: write "
+                  ".fenced() at the LOCKED that takes the WRITE");
+    detail::set_fenced(terms);
+    return std::move(*this);
+  }
+
   /// A stop request ends the wait with Cancelled; it does not affect the body.
   auto cancel_with(std::stop_token token) && {
     return replace<Setting::cancel_with>(detail::CancelledBy{std::move(token)});
@@ -227,7 +242,7 @@ struct [[nodiscard]] LockOptions {
   /// std::invalid_argument if `taken` is below 1 or above `total`, and after the type of a lock
   /// that is a variable; a type that LOCKED names does not compile.
   LockOptions&& permits(int total, int taken = 1) && {
-    static_assert(!std::is_same_v<Type<Setting::permits>, detail::IsLock>,
+    static_assert(std::is_same_v<Type<Setting::permits>, detail::MayBeSemaphore>,
                   "latchkey: .permits(n) makes the key a semaphore, and the type in LOCKED is that "
                   "of a lock: write LockType::PERMIT, or no type");
     detail::set_permits(terms, total, taken);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <latchkey/fixed_string.hpp>
+#include <latchkey/lock_type.hpp>
 #include <latchkey/locked/condition.hpp>
 #include <latchkey/strategy.hpp>
 
@@ -81,6 +82,8 @@ struct NeverThrows {};
 struct MayBeSemaphore {};
 /// LOCKED names a type of a lock: there are no permits.
 struct IsLock {};
+/// LOCKED names READ: there are no permits, and no fencing token.
+struct IsRead {};
 
 /// `Types` are the value types of all settings, in the order of Setting.
 template <class... Types>
@@ -125,6 +128,14 @@ struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseB
                         NeverCancelled, MayBeSemaphore, ReportByDefault> {};
 struct PlainLock : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault,
                             MayThrow, NeverCancelled, IsLock, ReportByDefault> {};
+struct PlainRead : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault,
+                            MayThrow, NeverCancelled, IsRead, ReportByDefault> {};
+
+/// The defaults of a LOCKED that names this type; PERMIT: of one that names no type of a lock.
+template <LockType named>
+using PlainOf =
+    std::conditional_t<named == LockType::PERMIT, Plain,
+                       std::conditional_t<named == LockType::READ, PlainRead, PlainLock>>;
 
 }  // namespace detail
 }  // namespace latchkey::inline v1

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <latchkey/error.hpp>
 #include <latchkey/fence.hpp>
@@ -33,6 +34,21 @@ void write_under_a_lock(const Locks& locks) {
 if (auto hold = locks.lock("order:42", LockType::FENCED).try_acquire(3s, 30s)) {
   send("PUT /orders/42/paid", "Latchkey-Fence: " + hold->fence()->text());
 }
+}
+
+struct Account {
+  long id = 0;
+};
+std::vector<Fence> written;
+void write(const Account&, long, const Fence& fence) { written.push_back(fence); }
+
+void transfer(const Account& from, const Account& to, long amount) {
+  LOCKED(KEYS("account:{from.id}", "account:{to.id}"), LockType::WRITE, 3s, 30s)
+      .fenced() AROUND(from, to) {
+    const latchkey::Hold& hold = *latchkey::current_hold();
+    write(from, -amount, *hold.fence(0));
+    write(to, amount, *hold.fence(1));
+  };
 }
 
 void receive(const std::string& header) {
@@ -77,6 +93,18 @@ TEST(DocsFencing, AHolderSendsAndAServiceChecks) {
   ASSERT_TRUE(sent_header.starts_with(name));
   receive(sent_header.substr(name.size()));
   EXPECT_THROW(receive("order:7/FENCED/1"), FenceError);
+}
+
+TEST(DocsFencing, EachKeyOfATransferHasAFence) {
+  const latchkey::testing::ScopedLocks scope;
+  written.clear();
+  transfer({7}, {3}, 100);
+  ASSERT_EQ(written.size(), 2U);
+  EXPECT_EQ(written[0].key, "account:7");
+  EXPECT_EQ(written[1].key, "account:3");
+  SeenFences seen;
+  const Fence checked = check_fence(written[1].text(), "account:3", seen, LockType::WRITE);
+  EXPECT_EQ(checked, written[1]);
 }
 
 TEST(DocsFencing, ABodyOfLockedHasAFence) {

@@ -229,5 +229,29 @@ TEST(Check, HeldAtMostIsNotShorterThanTheLeaseOrHoldFor) {
             "'watchdog'");
 }
 
+TEST(Check, FencedFitsTheTypeAndHasOneValue) {
+  const auto with = [](const std::string& rule) {
+    return only_mistake(memory + money + "rules:\n  " + rule + "\n");
+  };
+  EXPECT_EQ(with("Till::deposit: {type: WRITE, fenced: true}"), "");
+  EXPECT_EQ(with("Till::deposit: {fenced: true}"), "");
+  EXPECT_THAT(with("Till::deposit: {fenced: yes}"),
+              HasSubstr("7:27 'fenced': unknown value 'yes'"));
+  EXPECT_EQ(with("Till::deposit: {type: READ, fenced: true}"),
+            "7:39 'fenced' does not fit READ, which several owners hold at a time; expected it "
+            "where the WRITE is taken");
+  EXPECT_EQ(with("Till::deposit: {permits: 3, fenced: true}"),
+            "7:39 'fenced' does not fit PERMIT, which several owners hold at a time; expected it "
+            "where the WRITE is taken");
+}
+
+TEST(Check, FencedFitsTheTypeOfAnotherPartOfTheFileOrOfTheCode) {
+  EXPECT_THAT(only_mistake(memory + "policies:\n  money: {key: x, fenced: true}\nrules:\n"
+                                    "  Till::deposit: {policy: money, type: READ}\n"),
+              HasSubstr("4:27 'fenced' does not fit READ"));
+  EXPECT_THAT(only_mistake("defaults: {fenced: true}\n" + memory),
+              HasSubstr("'fenced' is not allowed here; expected in policies and rules only"));
+}
+
 }  // namespace
 }  // namespace latchkey::tests

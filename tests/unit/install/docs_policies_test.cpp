@@ -145,6 +145,7 @@ TEST(DocsPolicies, EverySettingHasARow) {
   values(detail::on_unavailable_names);
   values(detail::on_lost_names);
   values(detail::unlocked_names);
+  values(detail::fenced_names);
 }
 
 /// Each first cell of the table of what YAML surprises with is refused, each last one is not.

@@ -15,6 +15,8 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/default_locks.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/fence.hpp>
+#include <latchkey/held.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/registry.hpp>
 #include <latchkey/testing/mock_backend.hpp>
@@ -295,6 +297,46 @@ TEST(InstallFrom, ALeaseThatTheBackendDoesNotOfferIsAnErrorAtItsPlace) {
               CHILD_EXPECT(findings, has(sentence, ":3:26"));
               CHILD_EXPECT(findings,
                            has(sentence, "mock: offers no lease of 300 s: its longest is 60 s"));
+            }),
+            "");
+}
+
+TEST(InstallFrom, ATokenThatTheBackendDoesNotGiveIsAnErrorAtItsPlace) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              register_backend("poor", [](std::string_view, const Options&) {
+                auto backend = std::make_unique<::testing::NiceMock<testing::MockBackend>>();
+                Capabilities offered;
+                offered.read_write = offered.fenced = true;
+                backend->offer(offered);
+                return std::unique_ptr<Backend>(std::move(backend));
+              });
+              const PolicyText file("backends: {main: \"poor:\"}\npolicies:\n  money: " +
+                                    std::string("{key: a, type: WRITE, fenced: true}\n"));
+              const std::string sentence =
+                  sentence_of<PolicyError>([&] { install_from(file.path()); });
+              CHILD_EXPECT(findings, has(sentence, ":3:40"));
+              CHILD_EXPECT(findings, has(sentence,
+                                         "mock: gives no fencing token to WRITE, only to FENCED: "
+                                         "say FENCED"));
+            }),
+            "");
+}
+
+TEST(InstallFrom, ARuleGivesAMethodAToken) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(
+                  "backends: {main: \"memory:\"}\npolicies:\n  money: {key: a, fenced: true}\n"
+                  "rules:\n  Till::during: {type: WRITE, fenced: true}\n");
+              install_from(file.path());
+              Till till;
+              int fenced = 0;
+              till.during(account, [&] {
+                const std::optional<Fence> fence = current_hold()->fence();
+                fenced += fence && fence->type == LockType::WRITE && fence->key == "till:7";
+              });
+              CHILD_EXPECT(findings, fenced == 1);
+              CHILD_EXPECT(findings, till.pay(account).type == LockType::FENCED);
+              CHILD_EXPECT(findings, till.deposit(account).type == LockType::WRITE);
             }),
             "");
 }

@@ -290,14 +290,15 @@ TEST(LockedPermits, ACallTakesAsManyAsItSays) {
 }
 
 // .permits does not compile after these: tests/compile_fail/locked_permits_of_a_lock.cpp.
-static_assert(detail::names_lock("LockType::WRITE, 3s, 30s"));
-static_assert(detail::names_lock("latchkey::LockType::FAIR"));
-static_assert(detail::names_lock("READ , 3s"));
-static_assert(!detail::names_lock(""));
-static_assert(!detail::names_lock("LockType::PERMIT, 3s"));
-static_assert(!detail::names_lock("type_of(WRITE), 3s"));
-static_assert(!detail::names_lock("shared ? LockType::PERMIT : LockType::WRITE"));
-static_assert(!detail::names_lock("Settings::WRITE"));
+static_assert(detail::named_type("LockType::WRITE, 3s, 30s") == LockType::WRITE);
+static_assert(detail::named_type("latchkey::LockType::FAIR") == LockType::FAIR);
+static_assert(detail::named_type("READ , 3s") == LockType::READ);
+static_assert(detail::named_type("") == LockType::PERMIT, "none");
+static_assert(detail::named_type("LockType::PERMIT, 3s") == LockType::PERMIT);
+static_assert(detail::named_type("type_of(WRITE), 3s") == LockType::PERMIT);
+static_assert(detail::named_type("shared ? LockType::PERMIT : LockType::WRITE") ==
+              LockType::PERMIT);
+static_assert(detail::named_type("Settings::WRITE") == LockType::PERMIT);
 
 TEST(LockedPermits, OptionsThatContradictEachOtherAreOneSentence) {
   EXPECT_EQ(refusal_of([] { static_cast<void>(terms(LockType::WRITE).permits(3)); }),

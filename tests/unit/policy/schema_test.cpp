@@ -49,6 +49,8 @@ std::string schema_of(const SettingMember<std::chrono::milliseconds>&) { return 
 std::string schema_of(const SettingMember<std::uint32_t>&) {
   return R"({"type": "integer", "minimum": 1, "maximum": )" + std::to_string(most_permits) + "}";
 }
+// YAML reads `true` as a truth value, not as a text.
+std::string schema_of(const SettingMember<Fenced>&) { return R"({"enum": [true]})"; }
 template <class Value>
 std::string schema_of(const SettingMember<Value>&) {
   return one_of(Spellings<Value>::names);
