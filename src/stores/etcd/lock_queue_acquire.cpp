@@ -61,6 +61,7 @@ void LockQueue::enter(Place& place) {
   place.type = request.type;
   place.lease = request.lease;
   place.tokens = request.tokens;
+  place.fenced = request.wants_token();
   place.stage = Stage::unsettled;
   const Range first{
       .key = directory_, .end = directory_end_, .order = Range::Order::first_created, .limit = 1};

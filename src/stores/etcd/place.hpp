@@ -46,6 +46,7 @@ struct Place {
   Stage stage = Stage::unsettled;
   std::int64_t revision = 0;  ///< its create revision; 0: not known
   std::uint32_t tokens = 1;
+  bool fenced = false;  ///< Request::wants_token() of the acquire
   std::chrono::milliseconds lease{};
   Watches::Id watch = 0;  ///< for the deletion of its predecessor
   std::string watched{};  ///< the key of that predecessor
@@ -53,11 +54,11 @@ struct Place {
   Clock::time_point ends = Clock::never();
   ExpiryTimers::iterator timer{};
 
-  /// The last token of the block; 0: the place is not FENCED. Each create revision has room for
+  /// The last token of the block; 0: the place wants none. Each create revision has room for
   /// 65 536 tokens, so that holds that pass among the threads of a process have their own.
   [[nodiscard]] std::uint64_t token() const noexcept {
     constexpr std::uint32_t most = 1U << 16U;
-    if (type != LockType::FENCED) return 0;
+    if (!fenced) return 0;
     return (static_cast<std::uint64_t>(revision) << 16U) + std::min(tokens, most) - 1;
   }
 };
