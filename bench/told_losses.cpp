@@ -32,7 +32,7 @@ namespace bench = latchkey::bench;
 
 constexpr int server_core = 0, client_core = 1;
 constexpr auto lease = 30s;
-constexpr auto until_watched = 500ms;
+constexpr auto until_watched = 700ms;
 
 std::string key_of(std::size_t number) { return "order:" + std::to_string(number); }
 
@@ -151,7 +151,7 @@ int main() {
              "unwatched", "ratio (spread)");
   for (const int threads : {1, 8, 32}) {
     held &= bench::compare(
-        fmt::format("{} threads", threads), 20'000, 1.05, on_threads(watching, threads),
+        fmt::format("{} threads", threads), 40'000, 1.1, on_threads(watching, threads),
         on_threads(checking, threads), [] {}, 9);
   }
   return held ? 0 : 1;

@@ -82,10 +82,9 @@ struct Options {
   /// LockTimeout is thrown. If the server forbids a command, it is left out. Every client that can
   /// read the database can read these texts.
   bool announce = false;
-  /// Has the server tell of changes of the keys that are held for longer than a quarter of a
-  /// second, so that a lock that is deleted or forced is known as lost at once, and not at the next
-  /// check. Redis only; false: CLIENT TRACKING is not sent. A server that refuses it leads to a
-  /// `warning`.
+  /// Has the server tell of changes of the keys that are held for longer than half a second, so
+  /// that a lock that is deleted or forced is known as lost at once, and not at the next check.
+  /// Redis only; false: CLIENT TRACKING is not sent. A server that refuses it leads to a `warning`.
   bool watch_holds = true;
   /// The source of time; null: Clock::system().
   SharedOrBorrowed<Clock> clock{};

@@ -33,8 +33,8 @@ inline constexpr std::chrono::seconds longest_repeat_pause{8};
 /// A check asks the backend to tell of changes of the key (Request::watch) once its hold is older
 /// than `watched_from`. The hold is checked for that by `watched_by` at the latest. Most holds end
 /// earlier, so they cost nothing.
-inline constexpr std::chrono::milliseconds watched_from{150};
-inline constexpr std::chrono::milliseconds watched_by{250};
+inline constexpr std::chrono::milliseconds watched_from{200};
+inline constexpr std::chrono::milliseconds watched_by{500};
 
 /// A claim on the backend under one id: requested, held, and released once.
 ///

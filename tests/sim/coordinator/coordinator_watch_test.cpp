@@ -23,11 +23,11 @@ Caller& hold_watched(Script& script, LockType type = REENTRANT, Lease lease = wa
   return held;
 }
 
-TEST(CoordinatorWatch, AHoldIsWatchedAQuarterOfASecondAfterItsGrant) {
+TEST(CoordinatorWatch, AHoldIsWatchedHalfASecondAfterItsGrant) {
   Script script(with_watches());
   script.acquire(REENTRANT, 1s, watchdog);
   script.answer(Kind::granted);
-  script.pass(249ms);
+  script.pass(499ms);
   EXPECT_EQ(script.sent(), "acquire 1 30000");
   script.pass(1ms);
   EXPECT_EQ(script.sent(), "renew 1 30000 watching");
@@ -43,7 +43,7 @@ TEST(CoordinatorWatch, AShortHoldSendsNothingMore) {
   Script script(with_watches());
   Caller& held = script.acquire(REENTRANT, 1s, watchdog);
   script.answer(Kind::granted);
-  script.pass(200ms);
+  script.pass(450ms);
   script.release(held);
   script.answer(Kind::granted);
   script.pass(1min);

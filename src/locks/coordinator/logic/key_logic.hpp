@@ -56,7 +56,8 @@ class KeyLogic {
     const Clock::duration interval = check_interval(hold);
     const Clock::time_point at = common_time(later(sent, interval), interval);
     if (!can_be_watched(hold) || is_old_enough_to_watch(hold, sent)) return at;
-    constexpr Clock::duration spread = std::chrono::seconds(1);
+    // The timer thread wakes up for them four times a second, however many locks come and go.
+    constexpr Clock::duration spread = std::chrono::seconds(4);
     return std::min(at, common_time(later(hold.granted_at, watched_by), spread));
   }
   /// Whether the backend can tell of changes of the key. A semaphore is no use for that: each call
