@@ -167,6 +167,18 @@ TEST_F(CliRunLoss, KillsACommandThatIgnoresTermBeforeItsLeaseEnds) {
   for (const pid_t process : victim.processes) EXPECT_FALSE(alive(process));
 }
 
+TEST_F(CliRunLoss, EndsTheCommandBeforeTheLimitThatHeldAtMostSets) {
+  const Stalls stalls;
+  const auto before = steady_clock::now();
+  const std::string script =
+      "trap 'touch " + folder_.file("told") + "; exit 3' TERM; while :; do sleep 0.05; done";
+  EXPECT_EQ(run({"-k", "a", "--held-at-most", "3s"}, script), 76) << log();
+  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(4) + stalls.total());
+  EXPECT_TRUE(folder_.has("told"));
+  EXPECT_NE(log().find("the lock is about to end"), std::string::npos) << log();
+  EXPECT_TRUE(keys().empty());
+}
+
 /// The time that ended children of this process, and theirs, ran on a processor.
 milliseconds processor_time_of_children() {
   rusage used{};

@@ -81,6 +81,11 @@ TEST_F(CliRunStatus, Is64ForAnInvalidCommandLine) {
       {{"run", "-k", "a", "-l", "1ms", uri(), "--", "true"}, "at least 10 ms"},
       {{"run", "-k", "a", "--on-lost", "cry", uri(), "--", "true"}, "expected term or report"},
       {{"run", "-k", "a", "--hold-for", "1m", uri(), "--", "true"}, "--lease 1m"},
+      {{"run", "-k", "a", "--held-at-most", "1ms", uri(), "--", "true"}, "from 10ms to 10 years"},
+      {{"run", "-k", "a", "--held-at-most", "5s", "--lease", "10s", uri(), "--", "true"},
+       "or --lease watchdog"},
+      {{"run", "-k", "a", "--held-at-most", "5s", "--hold-for", "6s", uri(), "--", "true"},
+       "expected a longer --held-at-most"},
       {{"run", "-k", "a", "nobody://x", "--", "true"}, "nobody"},
       {{"run", "-k", "a", "--config", folder_.file("none"), "--", "true"}, "cannot read"},
   };

@@ -104,7 +104,7 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     attempt.cancel = cancelled;
     Hold acquired = options.keys.size() == 1 ? locks->acquire(options.keys.front(), attempt)
                                              : locks->acquire_all(options.keys, attempt);
-    ensure_lease(acquired, options.lease.length(options.watchdog_period));
+    ensure_lease(acquired, options.lease_length());
     hold.emplace(std::move(acquired));
   } catch (const LockTimeout& late) {
     // The wait began before the connection was made.

@@ -23,7 +23,7 @@ ChildSupervisor::ChildSupervisor(const RunOptions& options, const Hold& hold,
       signals_(signals),
       foreground_(terminal_.in_foreground()),
       child_(command, signals, foreground_),
-      schedule_(options.kill_after, options.lease.length(options.watchdog_period)),
+      schedule_(options.kill_after, options.lease_length()),
       on_loss_(hold.stop_token(), [this] { lock_lost_.set(); }) {}
 
 int ChildSupervisor::wait() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include <latchkey/permits.hpp>
 
@@ -37,7 +38,22 @@ struct RunWords {
   std::optional<std::uint32_t> permits{};
   std::string lease = "watchdog";
   std::string hold_for = "0s";
+  std::optional<std::string> held_at_most{};
 };
+
+/// `lease` with the limit of --held-at-most. Throws UsageError.
+Lease limited(Lease lease, const std::string& limit) {
+  const milliseconds time = parse_duration("--held-at-most", limit);
+  if (!lease.is_watchdog() && lease.length({}) > time) {
+    throw UsageError("--held-at-most " + limit +
+                     " is shorter than the lease; expected a longer time, or --lease watchdog");
+  }
+  try {
+    return lease.held_at_most(time);
+  } catch (const std::invalid_argument&) {
+    throw UsageError("--held-at-most '" + limit + "': expected a time from 10ms to 10 years");
+  }
+}
 
 RunOptions options_of(const RunWords& words, const std::vector<std::string>& extra,
                       const std::vector<std::string>& command) {
@@ -55,6 +71,13 @@ RunOptions options_of(const RunWords& words, const std::vector<std::string>& ext
   }
   options.lease = parse_lease(words.lease);
   options.hold_for = parse_duration("--hold-for", words.hold_for);
+  if (words.held_at_most) {
+    options.lease = limited(options.lease, *words.held_at_most);
+    if (options.hold_for > options.lease.held_at_most()) {
+      throw UsageError("--hold-for " + words.hold_for + " is longer than --held-at-most " +
+                       *words.held_at_most + "; expected a longer --held-at-most");
+    }
+  }
   const milliseconds lease = options.lease.length(options.watchdog_period);
   if (options.hold_for > lease) {
     throw UsageError("--hold-for " + words.hold_for +
@@ -92,6 +115,10 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
                   "former name")
       ->type_name("TIME")
       ->capture_default_str();
+  run->add_option("--held-at-most", words->held_at_most,
+                  "End the command so that the lock is held no longer than this, although the "
+                  "watchdog renews it")
+      ->type_name("TIME");
   add_command_options(*run, words->shared);
   run->footer(examples);
   run->callback([words, run, &command, &signals, &action] {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -66,6 +67,13 @@ struct RunOptions {
   bool quiet = false;
   std::optional<OncePlan> once{};  ///< the key is that of an instant
   std::vector<std::string> command{};
+
+  /// The length of the lease, or the time of --held-at-most if that is shorter.
+  [[nodiscard]] std::chrono::milliseconds lease_length() const noexcept {
+    const std::chrono::milliseconds length = lease.length(watchdog_period);
+    const std::chrono::milliseconds limit = lease.held_at_most();
+    return limit.count() == 0 ? length : std::min(length, limit);
+  }
 };
 
 /// The shared options as words of the command line.
