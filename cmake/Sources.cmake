@@ -127,6 +127,7 @@ set(latchkey_sources
   src/memory/lock_table_queues.cpp
   src/memory/memory_backend.cpp
   src/memory/memory_space.cpp
+  src/memory/revocation_table.cpp
   src/once/cron_times.cpp
   src/once/once_attempt.cpp
   src/once/once_loop.cpp

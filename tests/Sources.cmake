@@ -97,6 +97,7 @@ set(latchkey_tests_sources
   unit/locks/owner_index_test.cpp
   unit/locks/owner_test.cpp
   unit/locks/read_write_lock_test.cpp
+  unit/locks/revocation_test.cpp
   unit/locks/semaphore_test.cpp
   unit/locks/thread_end_test.cpp
   unit/locks/timing_test.cpp
@@ -174,6 +175,7 @@ set(latchkey_redis_sources
   redis/locks/quorum_test.cpp
   redis/locks/read_write_turns_test.cpp
   redis/locks/refused_test.cpp
+  redis/locks/revocation_test.cpp
   redis/locks/seeds_test.cpp
   redis/locks/semaphore_test.cpp
   redis/locks/tokens_test.cpp
@@ -288,6 +290,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_place_test.cpp
   sim/coordinator/coordinator_refused_test.cpp
   sim/coordinator/coordinator_regression_test.cpp
+  sim/coordinator/coordinator_revocation_test.cpp
   sim/coordinator/coordinator_subscription_test.cpp
   sim/coordinator/coordinator_test.cpp
   sim/coordinator/coordinator_unattended_test.cpp

@@ -57,6 +57,8 @@ namespace latchkey::inline v1 {
 /// |               | PERMIT: deletes the semaphore                             |               |
 /// | resize        | PERMIT: from now on the semaphore has `permits.total`     | granted       |
 /// |               | permits; one that does not exist is made                  |               |
+/// | revoke        | notifies those who subscribe to the revocations of `key`; | granted       |
+/// |               | changes nothing                                           |               |
 /// | latch_set     | the latch `key` gets the count `tokens`, unless it has    | granted, gone |
 /// |               | one                                                       |               |
 /// | latch_down    | the count of the latch `key` falls by one; at zero the    | granted       |
@@ -91,6 +93,7 @@ enum class Verb : std::uint8_t {
   latch_count,
   latch_delete,
   resize,
+  revoke,
 };
 
 /// The name of the verb, for messages and traces.
@@ -155,6 +158,9 @@ struct Request {
   /// acquire of WRITE and FAIR: the hold gets fencing tokens, which rise together with those of
   /// FENCED for the same key. Set only if the backend offers `tokens`.
   bool fenced = false;
+  /// subscribe, unsubscribe: to the revocations of `key`, for a process that holds it, and not to
+  /// its releases.
+  bool revocations = false;
   /// acquire, renew, downgrade, release, leave: a description of the holder for people, to be kept
   /// while it holds, if the backend can store it; empty: none.
   std::string_view note{};
@@ -186,7 +192,7 @@ struct Outcome {
   /// something may have changed without a notification. Empty: neither is known.
   std::optional<std::chrono::milliseconds> retry_after{};
   /// granted, release: how many subscribers to the key were notified that it is free, the sink's
-  /// own among them. 0: none, or it is not known.
+  /// own among them. 0: none, or it is not known. granted, revoke: how many were notified of it.
   std::uint64_t notified = 0;
   /// busy: the number of its place in line, which the grant repeats. An acquire with a `queue_wait`
   /// may get one, too, for its lease. PERMIT: 1, for two seconds, unless the acquire is repeated.
@@ -223,6 +229,7 @@ struct Notification {
     link_down,  ///< no key, no id: replies will not arrive for a while
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone
     warning,    ///< no key, no id: the text of `Backend::warning` has changed
+    revoked,    ///< somebody asks those who hold `key` to release it
   };
 
   Kind kind = Kind::released;

@@ -52,6 +52,8 @@ struct Capabilities {
     /// A process that lives ends each hold with its lease.
     per_session,
   } lifetime = Lifetime::per_hold;
+  /// revoke works, and subscriptions to revocations deliver its notifications.
+  bool revocation = false;
   /// The shortest and the longest lease, and what each lease is a multiple of. A lease that does
   /// not fit is an error; it is never changed silently. per_session: no lease is longer than the
   /// session's timeout, which a process that is frozen does not survive.

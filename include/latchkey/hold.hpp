@@ -127,6 +127,19 @@ class [[nodiscard(
   /// A token whose stop is requested when the hold is lost. Callbacks run on the notifier thread.
   [[nodiscard]] std::stop_token stop_token() const;
 
+  /// Whether somebody has asked for the lock by Locks::revoke since this hold
+  /// began. That is a request and no loss: nothing ends unless the holder releases. Once the hold
+  /// is released, its process hands the lock to no other call of its own before others can have it.
+  /// The first call, or that of revocation_token(), has the hold listen; what was asked before
+  /// may be missed. False for an empty hold, and always if the backend offers no revocation
+  /// (Capabilities::revocation) or forbids it.
+  [[nodiscard]] bool revoked() const noexcept;
+
+  /// A token whose stop is requested when somebody asks for the lock; see revoked(). Not requested
+  /// by a loss, nor ever if the hold is empty or the backend offers no revocation. Callbacks run on
+  /// the notifier thread.
+  [[nodiscard]] std::stop_token revocation_token() const;
+
   /// Moves the deadline to `lease` from now, never to an earlier time. Returns false if the backend
   /// no longer has the hold, and also, without a change, if the deadline would be later than
   /// held_at_most allows: lost() tells the two apart. Throws BackendUnavailable if the backend does

@@ -50,7 +50,7 @@ struct LeaderOptions {
 /// | campaigning | it is granted the lock                                   | leading          |
 /// |             | the backend does not answer or refuses                   | pausing          |
 /// | leading     | the lock is lost, or only `stop_before` remains until    | stopping         |
-/// |             | its deadline; resign(); destruction                      |                  |
+/// |             | its deadline; resign(); Locks::revoke; destruction       |                  |
 /// |             | the callback ended by itself                             | pausing or ended |
 /// | stopping    | the callback, which was told to stop, has ended          | pausing          |
 /// | pausing     | the pause is over                                        | campaigning      |

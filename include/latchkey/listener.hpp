@@ -66,6 +66,7 @@ struct Event {
     /// `text`: why.
     connection_lost,
     connection_restored,  ///< the connection is back, or no longer needed
+    revoked,              ///< somebody asks the holder to release (Locks::revoke); `held`
     dropped,              ///< `count` earlier events were discarded; `text`: why
   };
 
@@ -149,7 +150,7 @@ class Listener {
   /// Override it. It is not pure, because a call may meet a listener that is being destroyed.
   virtual void on_event(const Event& event);
 
-  /// False: of all events only losses, reports, errors (`unavailable`, `refused` and
+  /// False: of all events only losses, revocations, reports, errors (`unavailable`, `refused` and
   /// `release_unconfirmed` among them) and lost or restored connections are made. Called once.
   [[nodiscard]] virtual bool wants_everything() const noexcept { return true; }
 };

@@ -5,6 +5,7 @@
 #include <latchkey/cxx20.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -146,6 +147,11 @@ class Locks {
   /// backend watches its key (Capabilities::watches). Throws std::invalid_argument if `holder` is
   /// not an id.
   bool release_holder(std::string_view key, std::string_view holder) const;
+  /// Asks the holders of the lock to release it: Hold::revoked() of those that listen becomes true.
+  /// Nobody is forced, and no hold ends. Returns how many Locks were told, usually one for each
+  /// process: 0 if nobody holds the lock, or if no holder listens. Throws std::invalid_argument if
+  /// the backend offers no revocation: memory: and redis: do.
+  std::size_t revoke(std::string_view key) const;
   /// Ends every hold of the lock, whoever the holders are. Returns false if nobody held it. A
   /// holder notices the loss as after release_holder.
   bool force_release(std::string_view key) const;

@@ -92,6 +92,7 @@ class PrometheusListener::Series {
         lag_(histogram(registry, lag)),
         lost_(counter(registry, lost)),
         held_too_long_(counter(registry, held_too_long)),
+        revoked_(counter(registry, revoked)),
         unconfirmed_(counter(registry, unconfirmed)),
         up_(gauge(registry, up)),
         reconnects_(counter(registry, reconnects)),
@@ -148,6 +149,7 @@ class PrometheusListener::Series {
     Histogram* lag;
     Counter* lost;
     Counter* held_too_long;
+    Counter* revoked;
     Counter* unconfirmed;
   };
   using Place = std::pair<const Site*, std::string_view>;
@@ -189,6 +191,7 @@ class PrometheusListener::Series {
             &lag_.Add(labels, lag_bounds),
             &lost_.Add(labels),
             &held_too_long_.Add(labels),
+            &revoked_.Add(labels),
             &unconfirmed_.Add(labels)};
     for (const detail::EventTraits& each : detail::event_kinds) {
       if (each.category != Category::outcome) continue;
@@ -213,6 +216,7 @@ class PrometheusListener::Series {
     lag_.Remove(at.lag);
     lost_.Remove(at.lost);
     held_too_long_.Remove(at.held_too_long);
+    revoked_.Remove(at.revoked);
     unconfirmed_.Remove(at.unconfirmed);
     if (at.permits != nullptr) permits_.Remove(at.permits);
   }
@@ -220,10 +224,12 @@ class PrometheusListener::Series {
   /// Updates counters and gauges, for events that were dropped, too.
   void add(const Origin& origin, const Event::Missed& what) {
     At& at = of(origin);
-    if (what.permits > 0) add_permits(at, what);
+    const bool goes_on = what.kind == Kind::renewed || what.kind == Kind::revoked;
+    if (what.permits > 0 && !goes_on) add_permits(at, what);
     const auto number = static_cast<double>(what.count);
     switch (what.kind) {
       case Kind::waiting: return at.waiters->Increment(number);
+      case Kind::revoked: return at.revoked->Increment(number);
       case Kind::lost: at.lost->Increment(number); return at.holds->Decrement(number);
       case Kind::released: return at.holds->Decrement(number);
       case Kind::release_unconfirmed:
@@ -293,6 +299,7 @@ class PrometheusListener::Series {
   Family<Histogram>& lag_;
   Family<Counter>& lost_;
   Family<Counter>& held_too_long_;
+  Family<Counter>& revoked_;
   Family<Counter>& unconfirmed_;
   Family<Gauge>& up_;
   Family<Counter>& reconnects_;

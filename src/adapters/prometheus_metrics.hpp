@@ -34,6 +34,8 @@ inline constexpr Metric lost{"latchkey_lost_total", "counter",
                              "Holds that ended before their holder released them."};
 inline constexpr Metric held_too_long{"latchkey_held_too_long_total", "counter",
                                       "Those of them that held_at_most ended."};
+inline constexpr Metric revoked{"latchkey_revoked_total", "counter",
+                                "Holds whose holder was asked to release the lock."};
 inline constexpr Metric unconfirmed{"latchkey_releases_unconfirmed_total", "counter",
                                     "Releases that the backend did not confirm."};
 inline constexpr Metric up{
@@ -58,8 +60,8 @@ inline constexpr Metric once{"latchkey_once_total", "counter",
 inline constexpr Metric latches{"latchkey_latches_total", "counter",
                                 "Counts of latches, waits for them, and their failures."};
 inline constexpr std::array all_metrics{
-    attempts, acquire, wait,    waiters,       holds,       permits, hold,
-    used,     lag,     lost,    held_too_long, unconfirmed, up,      reconnects,
-    reports,  dropped, leaders, elections,     depositions, once,    latches};
+    attempts, acquire, wait,          waiters,     holds,       permits, hold,       used,
+    lag,      lost,    held_too_long, revoked,     unconfirmed, up,      reconnects, reports,
+    dropped,  leaders, elections,     depositions, once,        latches};
 
 }  // namespace latchkey::inline v1::detail::metrics

@@ -46,6 +46,7 @@ std::string times(const Event& event) {
     case Kind::closed: return ", waited " + milliseconds(event.waited);
     case Kind::renewed:
       return fmt::format(", lease {} ms, {} late", event.lease.count(), milliseconds(event.late));
+    case Kind::revoked:
     case Kind::lost:
     case Kind::release_unconfirmed:
     case Kind::abandoned: return ", held " + milliseconds(event.held);

@@ -24,6 +24,7 @@ std::string_view to_string(Verb verb) noexcept {
     case Verb::latch_count: return "latch_count";
     case Verb::latch_delete: return "latch_delete";
     case Verb::resize: return "resize";
+    case Verb::revoke: return "revoke";
   }
   return "?";
 }

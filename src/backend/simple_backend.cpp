@@ -138,6 +138,7 @@ Outcome SimpleBackend::call(const Request& request) {
     case Verb::force_release: return force_release(request);
     case Verb::expire:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::acquire_all:
     case Verb::latch_set:
     case Verb::latch_down:

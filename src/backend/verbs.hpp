@@ -21,6 +21,7 @@ namespace latchkey::inline v1::detail {
     case Verb::list:
     case Verb::force_release:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

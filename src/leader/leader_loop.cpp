@@ -158,10 +158,12 @@ void LeaderLoop::begin_term(Hold&& hold) {
   }
   std::stop_source stop;
   std::stop_token lost = hold.stop_token();
+  std::stop_token revoked = hold.revocation_token();
   publish(Event::Kind::elected, term, {});
   const ScopedLock lock(mutex_);
   hold_ = std::move(hold);
   lost_ = std::move(lost);
+  revoked_ = std::move(revoked);
   stop_ = std::move(stop);
   term_ = term;
   elected_at_ = locks_.clock().now();
@@ -173,17 +175,20 @@ void LeaderLoop::begin_term(Hold&& hold) {
 }
 
 void LeaderLoop::lead() noexcept {
-  std::stop_token lost;
+  std::stop_token lost, revoked;
   {
     const ScopedLock lock(mutex_);
     if (!hold_) return;
     lost = lost_;
+    revoked = revoked_;
   }
   {
-    const std::stop_callback wake(lost, [this] {
+    const auto wake = [this] {
       const ScopedLock lock(mutex_);
       changed_.notify_all();
-    });
+    };
+    const std::stop_callback wake_if_lost(lost, wake);
+    const std::stop_callback wake_if_revoked(revoked, wake);
     const ScopedLock lock(mutex_);
     watch_until_callback_ends();
   }
@@ -203,10 +208,11 @@ void LeaderLoop::watch_until_callback_ends() noexcept {
 }
 
 std::optional<std::string_view> LeaderLoop::reason_to_stop() const noexcept {
-  return latchkey::detail::reason_to_stop({.lost = hold_->lost(),
-                                           .left = hold_->remaining(),
-                                           .stop_before = stop_before_,
-                                           .asked = resigns_ || destroyed_.stop_requested()});
+  return latchkey::detail::reason_to_stop(
+      {.lost = hold_->lost(),
+       .left = hold_->remaining(),
+       .stop_before = stop_before_,
+       .asked = resigns_ || destroyed_.stop_requested() || revoked_.stop_requested()});
 }
 
 void LeaderLoop::request_stop_of_callback(std::string_view reason) noexcept {

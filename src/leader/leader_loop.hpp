@@ -104,8 +104,9 @@ class LeaderLoop {
   LeaderState state_ LATCHKEY_GUARDED_BY(mutex_) = LeaderState::campaigning;
   Work work_ LATCHKEY_GUARDED_BY(mutex_) = Work::idle;
   std::optional<Hold> hold_ LATCHKEY_GUARDED_BY(mutex_);
-  std::stop_token lost_ LATCHKEY_GUARDED_BY(mutex_);   ///< is stopped when the hold is lost
-  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);  ///< stops the callback of the current term
+  std::stop_token lost_ LATCHKEY_GUARDED_BY(mutex_);     ///< is stopped when the hold is lost
+  std::stop_token revoked_ LATCHKEY_GUARDED_BY(mutex_);  ///< is stopped if somebody asks for it
+  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_);    ///< stops the callback of the current term
   std::uint64_t term_ LATCHKEY_GUARDED_BY(mutex_) = 0;
   Clock::time_point elected_at_ LATCHKEY_GUARDED_BY(mutex_){};
   bool closed_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< the Locks were closed

@@ -14,7 +14,7 @@ struct LeaderTerm {
   bool lost;                              ///< Hold::lost()
   std::chrono::milliseconds left;         ///< Hold::remaining()
   std::chrono::milliseconds stop_before;  ///< LeaderOptions::stop_before
-  bool asked;                             ///< it shall resign, or is being destroyed
+  bool asked;                             ///< it shall resign, is revoked or being destroyed
 };
 
 /// Why the callback has to stop now. Empty: it may continue. An empty text: the Leader itself ends

@@ -78,6 +78,7 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::connection_lost, "connection_lost", connection, Severity::error, kept},
       EventTraits{Kind::connection_restored, "connection_restored", connection, Severity::warning,
                   kept},
+      EventTraits{Kind::revoked, "revoked", hold, Severity::info, kept},
       EventTraits{Kind::dropped, "dropped", EventCategory::dropped, Severity::warning, routine},
   };
 }();

@@ -3,6 +3,7 @@
 #include <latchkey/locks.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
 
@@ -203,6 +204,12 @@ bool Locks::release_holder(std::string_view key, std::string_view holder) const 
   if (info.type != LockType::WRITE) return false;
   request.type = LockType::READ;  // it may have been downgraded since
   return space.administer(request) == Outcome::Kind::granted;
+}
+
+std::size_t Locks::revoke(std::string_view key) const {
+  detail::LockSpace& space = space_->space();
+  const FullKey full(space.options().prefix, key);
+  return space.revoke(full.view());
 }
 
 bool Locks::force_release(std::string_view key) const {

@@ -194,6 +194,7 @@ void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_
     case Verb::acquire_all:
     case Verb::subscribe:
     case Verb::unsubscribe:
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

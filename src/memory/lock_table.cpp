@@ -178,6 +178,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     case Verb::acquire:
     case Verb::acquire_all:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::list:  // handled by apply and apply_to_any
     case Verb::latch_set:
     case Verb::latch_down:

@@ -42,7 +42,7 @@ class MemoryBackend final : public Backend, private ForkParticipant {
     offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
     offered.one_step = Capabilities::OneStep::all;
     offered.latches = offered.pushes = offered.grants = offered.in_order = offered.administration =
-        offered.expires = true;
+        offered.expires = offered.revocation = true;
     return offered;
   }
 

@@ -102,6 +102,9 @@ void MemorySpace::apply_any(const Request& request, Subscriber* subscriber,
     } else if (request.latch || CountTable::serves(request.verb)) {
       const std::lock_guard lock(counts_mutex_);
       counts_.apply(request, subscriber, outcome);
+    } else if (RevocationTable::serves(request)) {
+      const std::lock_guard lock(counts_mutex_);
+      revocations_.apply(request, subscriber, outcome);
     } else if (request.verb == Verb::list) {
       list(request, now, outcome);
     } else {
@@ -177,6 +180,7 @@ void MemorySpace::forget(const Subscriber& subscriber) noexcept {
   }
   const std::lock_guard lock(counts_mutex_);
   counts_.forget(subscriber);
+  revocations_.forget(subscriber);
 }
 
 std::size_t MemorySpace::size() noexcept {

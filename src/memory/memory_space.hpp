@@ -17,6 +17,7 @@
 #include "core/thread_annotations.hpp"
 #include "memory/count_table.hpp"
 #include "memory/lock_table.hpp"
+#include "memory/revocation_table.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -70,7 +71,8 @@ class MemorySpace final : private ForkParticipant {
 
   std::array<Shard, shard_count> shards_;
   SmallMutex counts_mutex_;
-  CountTable counts_;  // guarded by counts_mutex_
+  CountTable counts_;            // guarded by counts_mutex_
+  RevocationTable revocations_;  // guarded by counts_mutex_
   Clock& clock_;
   const std::string name_;
 };

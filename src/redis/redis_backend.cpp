@@ -32,7 +32,8 @@ class RedisBackend final : public Backend {
     Capabilities offered;
     const bool set = connections_.uri().locks == RedisUri::Locks::set;
     offered.fenced = true;
-    offered.fair = offered.read_write = offered.tokens = offered.latches = offered.permits = !set;
+    offered.fair = offered.read_write = offered.tokens = offered.latches = offered.permits =
+        offered.revocation = !set;
     offered.pushes = offered.administration = offered.expires = true;
     offered.batches_checks = true;
     offered.watches = watches_ && !connections_.refused_to_watch();

@@ -74,6 +74,13 @@ class Script : private ProcessHost {
     return held.limit;
   }
 
+  /// The holder asks whether it is revoked.
+  bool revoked(Caller& held) {
+    handle(
+        [&](Coordinator& its, EventContext& one) { its.listen_for_revocation(*held.hold, one); });
+    return held.hold->revoked.load();
+  }
+
   /// `up_to_limit`: as that of several keys.
   Caller& extend(Caller& held, milliseconds lease, bool up_to_limit = false) {
     Caller& call = fresh(held.owner, held.type);

@@ -18,7 +18,7 @@ namespace latchkey::inline v1::detail {
 /// Stops and events that other threads must carry out or report; few events bring any.
 struct Effects {
   std::vector<Event> events;            ///< for the listener
-  std::vector<std::stop_source> stops;  ///< holds that were lost and were asked for a token
+  std::vector<std::stop_source> stops;  ///< of holds that were lost or revoked
 };
 
 /// The actions that one event brought, in their order. The thread that brought the event carries

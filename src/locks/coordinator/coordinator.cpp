@@ -59,12 +59,14 @@ void Coordinator::leave(const Call& call, EventContext& context) {
 
 void Coordinator::unlock(Call& call, EventContext& context) {
   ReleaseLogic(*this, context).unlock(call);
+  SubscriptionLogic(*this, context).end_revocations_if_unused();
 }
 
 void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
                           Clock::time_point retain_until, Call* call, EventContext& context,
                           HoldLimits::Number limit) {
   ReleaseLogic(*this, context).release(hold, type, watched, retain_until, call, limit);
+  SubscriptionLogic(*this, context).end_revocations_if_unused();
 }
 
 HoldLimits::Number Coordinator::limit(RemoteHold& hold, Clock::time_point until) noexcept {
@@ -77,6 +79,10 @@ void Coordinator::extend(RemoteHold& hold, std::chrono::milliseconds lease, Call
   LeaseLogic(*this, context).extend(hold, lease, call);
 }
 
+void Coordinator::listen_for_revocation(RemoteHold& hold, EventContext& context) {
+  SubscriptionLogic(*this, context).listen_for_revocation(hold);
+}
+
 void Coordinator::report_member(Call& call, EventContext& context) {
   KeyEvent(*this, context).report_member(call);
 }
@@ -87,6 +93,7 @@ void Coordinator::withdraw(RemoteHold& claim, EventContext& context) {
 
 void Coordinator::owner_ended(Owner owner, EventContext& context) {
   ReleaseLogic(*this, context).owner_ended(owner);
+  SubscriptionLogic(*this, context).end_revocations_if_unused();
 }
 
 void Coordinator::completed(Request& request, Outcome& outcome, EventContext& context) {
@@ -112,6 +119,7 @@ void Coordinator::completed(Request& request, Outcome& outcome, EventContext& co
     case Verb::list:
     case Verb::force_release:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:
@@ -151,6 +159,7 @@ void Coordinator::end_waits(EventContext& context) {
 void Coordinator::end_holds(EventContext& context) {
   ReleaseLogic releases(*this, context);
   holds.for_each([&](RemoteHold& hold) { releases.close(hold); });
+  SubscriptionLogic(*this, context).end_revocations_if_unused();
 }
 
 void Coordinator::inherit() noexcept {

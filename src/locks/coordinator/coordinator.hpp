@@ -35,6 +35,7 @@ struct KeyState {
   HoldTable holds;
   Subscription subscription;  ///< to the key's channel
   Subscription grants;        ///< to what the backend grants this process
+  Subscription revocations;   ///< to requests to release the key, while a hold listens
   /// When the subscription `grants`, which no call uses, ends; never: no end is planned.
   Clock::time_point grants_unused_until = Clock::never();
   /// Until then waiters listen to the key's channel, because the backend refused `grants`.
@@ -53,11 +54,11 @@ struct KeyState {
   /// Whether nothing is held, waited for, subscribed to or in flight, and `yielding` is off.
   [[nodiscard]] bool idle() const noexcept {
     return holds.empty() && waiters.empty() && subscription.ended() && grants.ended() &&
-           yielding.stage == Yielding::Stage::off;
+           revocations.ended() && yielding.stage == Yielding::Stage::off;
   }
   [[nodiscard]] Clock::time_point due_without_holds() const noexcept {
-    return std::min(
-        {subscription.retry_at, grants.retry_at, grants_unused_until, yielding.kept_until()});
+    return std::min({subscription.retry_at, grants.retry_at, revocations.retry_at,
+                     grants_unused_until, yielding.kept_until()});
   }
   void end_silence() noexcept {
     silent_since = Clock::never();
@@ -128,6 +129,8 @@ class Coordinator : private KeyState {
   /// latest. Returns the number of its limit.
   [[nodiscard]] HoldLimits::Number limit(RemoteHold& hold, Clock::time_point until) noexcept;
   void extend(RemoteHold& hold, std::chrono::milliseconds lease, Call& call, EventContext& context);
+  /// The holder of `hold` wants to know whether somebody asks for the key (RemoteHold::revoked).
+  void listen_for_revocation(RemoteHold& hold, EventContext& context);
   /// Until the same number of unpins, checks renew a hold with a fixed lease, too: its acquire of
   /// several keys still waits for others.
   static void pin(RemoteHold& hold) noexcept { ++hold.at_backend().pins; }

@@ -47,9 +47,9 @@ inline constexpr std::chrono::milliseconds watched_by{500};
 ///
 /// A hold is retained because of hold_for, or because its thread ended before it unlocked.
 ///
-/// Any thread may read `deadline`, `lost` and `inherited`, and the holder what stays the same while
-/// it holds: `id`, `token`, `home`, `space`, `prefix_size`, permits(). All else belongs to the
-/// coordinator of its key.
+/// Any thread may read `deadline`, `lost`, `inherited`, `listens` and `revoked`, and the holder
+/// what stays the same while it holds: `id`, `token`, `home`, `space`, `prefix_size`, permits().
+/// All else belongs to the coordinator of its key.
 class RemoteHold {
  public:
   enum class Stage : std::uint8_t { claim, held, retained, releasing };
@@ -111,12 +111,15 @@ class RemoteHold {
   LocalDeadline deadline{};
   std::atomic<bool> lost{false};
   std::atomic<bool> inherited{false};  ///< this process is a fork of the holder
+  std::atomic<bool> listens{false};    ///< its holder wants to know whether it is revoked
+  std::atomic<bool> revoked{false};    ///< somebody asked for the key while it was held
   HoldId id;
   std::uint64_t token = 0;
   Coordinator* home = nullptr;
   LockSpace* space = nullptr;   ///< dangles in a forked child that has destroyed its Locks
   std::size_t prefix_size = 0;  ///< CoordinatorSettings::prefix_size
   std::stop_source stop{std::nostopstate};  ///< without a state until somebody asks for its token
+  std::stop_source revocation{std::nostopstate};  ///< as `stop`, for `revoked`
 
   // State.
   Stage stage = Stage::claim;
@@ -318,6 +321,14 @@ class RemoteHold {
   [[nodiscard]] std::chrono::milliseconds next_repeat_pause(bool grows) noexcept;
   /// Sets the `note` that its requests carry from now on.
   void announce(std::string text) noexcept;
+  /// Forgets what the holder was told of revocations, and that it wants to know.
+  void end_revocation() noexcept {
+    const bool told = revoked.load(std::memory_order_relaxed) || revocation.stop_possible();
+    if (!told && !listens.load(std::memory_order_relaxed)) return;
+    listens.store(false, std::memory_order_relaxed);
+    revoked.store(false, std::memory_order_relaxed);
+    revocation = std::stop_source(std::nostopstate);
+  }
   /// Makes it as new, for ThreadCache.
   void reset() noexcept;
 };
@@ -328,6 +339,7 @@ inline void RemoteHold::reset() noexcept {
   lost.store(false, std::memory_order_relaxed);
   token = 0;
   stop = std::stop_source(std::nostopstate);
+  end_revocation();
   stage = Stage::claim;
   attempts = Attempts::none;
   presence = Presence::possible;

@@ -36,6 +36,8 @@ concept HoldInterface = requires(H& held, const H& same, std::string_view text, 
   { same.fence(index) } -> std::same_as<std::optional<Fence>>;
   { same.lost() } noexcept -> std::same_as<bool>;
   { held.stop_token() } -> std::same_as<std::stop_token>;
+  { same.revoked() } noexcept -> std::same_as<bool>;
+  { held.revocation_token() } -> std::same_as<std::stop_token>;
   { held.extend(time) } -> std::same_as<bool>;
   { held.hold_for(time) } noexcept -> std::same_as<void>;
   { held.release(time, context) } -> std::same_as<bool>;

@@ -101,6 +101,16 @@ std::stop_token Hold::stop_token() const {
   return stopped.get_token();
 }
 
+bool Hold::revoked() const noexcept {
+  if (is_empty()) return false;
+  return with_held(held_, terms_, [](const auto& held) { return held.revoked(); });
+}
+
+std::stop_token Hold::revocation_token() const {
+  if (is_empty()) return {};
+  return with_held(held_, terms_, [](auto& held) { return held.revocation_token(); });
+}
+
 bool Hold::extend(std::chrono::milliseconds lease) {
   const Lease checked(lease);
   if (is_empty()) return false;

@@ -64,8 +64,9 @@ void MultiHold::reset() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   holds_.clear();
   named_.clear();
   name_.clear();
-  forwards_.clear();
+  end_forwards();
   stop_ = std::stop_source(std::nostopstate);
+  revocation_ = std::stop_source(std::nostopstate);
 }
 
 bool MultiHold::covers(std::string_view key) const noexcept {
@@ -131,6 +132,27 @@ std::stop_token MultiHold::stop_token() {
     if (lost()) stop_.request_stop();  // no callback is registered yet
   }
   return stop_.get_token();
+}
+
+// Each is asked, so that each listens.
+bool MultiHold::revoked() const noexcept {
+  bool any = false;
+  for (const SingleHold& hold : holds_) any = hold.revoked() || any;
+  return any;
+}
+
+std::stop_token MultiHold::revocation_token() {
+  const ScopedLock lock(mutex_);
+  if (!revocation_.stop_possible()) {
+    revocation_ = std::stop_source();
+    for (const SingleHold& hold : holds_) {
+      if (hold.inherited()) continue;
+      revocation_forwards_.emplace_back(hold.revocation_token(),
+                                        ForwardStop{*hold.remote().space, revocation_});
+    }
+    if (revoked()) revocation_.request_stop();  // no callback is registered yet
+  }
+  return revocation_.get_token();
 }
 
 void MultiHold::ForwardStop::operator()() noexcept { space.reporter().post(std::move(to)); }

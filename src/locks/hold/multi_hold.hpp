@@ -69,6 +69,9 @@ class MultiHold {
   [[nodiscard]] std::optional<Fence> fence(std::size_t index) const;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token();
+  /// Whether one of them is revoked.
+  [[nodiscard]] bool revoked() const noexcept;
+  [[nodiscard]] std::stop_token revocation_token();
 
   /// Extends all at the same time. Throws about the first whose answer is missing.
   bool extend(std::chrono::milliseconds lease);
@@ -94,7 +97,10 @@ class MultiHold {
 
   /// Ends the forwarding of stop requests, which from now on are about nothing that is held. Takes
   /// no mutex, because nobody asks for a stop token any more.
-  void end_forwards() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS { forwards_.clear(); }
+  void end_forwards() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
+    forwards_.clear();
+    revocation_forwards_.clear();
+  }
   /// Releases holds from the front of `left` at once, and takes them off, until one cannot be.
   static void release_at_once(std::span<SingleHold>& left,
                               std::chrono::milliseconds linger) noexcept;
@@ -112,6 +118,8 @@ class MultiHold {
   Mutex mutex_;
   std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
   std::list<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
+  std::stop_source revocation_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
+  std::list<std::stop_callback<ForwardStop>> revocation_forwards_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -55,6 +55,14 @@ std::stop_token SingleHold::stop_token() const {
   return stopped.get_token();
 }
 
+bool SingleHold::revoked() const noexcept {
+  return !inherited() && remote_->space->revoked(*remote_);
+}
+
+std::stop_token SingleHold::revocation_token() const {
+  return inherited() ? std::stop_token() : remote_->space->revocation_token(*remote_);
+}
+
 bool SingleHold::extend(std::chrono::milliseconds lease) {
   return !inherited() && remote_->space->extend(*remote_, terms_.type, lease);
 }

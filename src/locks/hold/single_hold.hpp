@@ -51,6 +51,8 @@ class SingleHold {
   [[nodiscard]] std::optional<Fence> fence(std::size_t index) const;
   [[nodiscard]] bool lost() const noexcept;
   [[nodiscard]] std::stop_token stop_token() const;
+  [[nodiscard]] bool revoked() const noexcept;
+  [[nodiscard]] std::stop_token revocation_token() const;
 
   bool extend(std::chrono::milliseconds lease);
   void hold_for(std::chrono::milliseconds time) noexcept;

@@ -79,6 +79,12 @@ class LockSpace final : public Sink, public ForkParticipant {
   /// The key stays locked for at least `time` from now, whenever the hold is released.
   void hold_for(RemoteHold& hold, std::chrono::milliseconds time) noexcept;
   [[nodiscard]] std::stop_token stop_token(RemoteHold& hold);
+  /// Whether somebody asked for the key. The first question has the hold listen for that.
+  [[nodiscard]] bool revoked(RemoteHold& hold) noexcept;
+  [[nodiscard]] std::stop_token revocation_token(RemoteHold& hold);
+  /// Asks the holders of `key`, which has its prefix. Returns how many Locks were told. Throws
+  /// std::invalid_argument if the backend offers no revocation.
+  std::size_t revoke(std::string_view key);
   /// Throws Cancelled if a stop was requested before anything is sent.
   void refuse_if_cancelled(const std::stop_token& cancel, std::string_view key,
                            LockType type) const {

@@ -1,8 +1,11 @@
 // The calls of Locks, Lock and Hold.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <stop_token>
 #include <utility>
 
 #include <latchkey/error.hpp>
@@ -219,6 +222,41 @@ std::stop_token LockSpace::stop_token(RemoteHold& hold) {
   return hold.stop.get_token();
 }
 
+bool LockSpace::revoked(RemoteHold& hold) noexcept {
+  const bool listens = hold.listens.load(std::memory_order_acquire);
+  if (!listens && capabilities_.revocation) driver_.listen_for_revocation(hold);
+  return hold.revoked.load(std::memory_order_acquire);
+}
+
+std::stop_token LockSpace::revocation_token(RemoteHold& hold) {
+  if (!capabilities_.revocation) return {};
+  std::stop_token token;
+  {
+    const ScopedLock lock(driver_.shard_of(hold.home->hash).mutex);
+    if (!hold.revocation.stop_possible()) {
+      hold.revocation = std::stop_source();
+      if (hold.revoked.load(std::memory_order_relaxed)) hold.revocation.request_stop();
+    }
+    token = hold.revocation.get_token();
+  }
+  if (!hold.listens.load(std::memory_order_acquire)) driver_.listen_for_revocation(hold);
+  return token;
+}
+
+std::size_t LockSpace::revoke(std::string_view key) {
+  if (!capabilities_.revocation) {
+    throw std::invalid_argument(describe() +
+                                " cannot ask a holder to release its lock; memory: and redis: can");
+  }
+  const SanitizerPause pause;
+  auto asked = std::make_unique<DirectRequest>();
+  asked->verb = Verb::revoke;
+  asked->key = key;
+  static_cast<void>(direct_requests_.run(asked, Clock::never()));
+  static_cast<void>(kind_or_throw(*asked));
+  return asked->outcome.notified;
+}
+
 Outcome::Kind LockSpace::administer(const Request& request) {
   const SanitizerPause pause;
   auto asked = std::make_unique<DirectRequest>();
@@ -240,7 +278,8 @@ void LockSpace::administer_all(std::span<const Request> requests) {
 
 Outcome::Kind LockSpace::kind_or_throw(const DirectRequest& answered) const {
   LockSite site = site_of(answered.key, answered.type);
-  const bool of_any = answered.verb == Verb::inspect || answered.verb == Verb::force_release;
+  const bool of_any = answered.verb == Verb::inspect || answered.verb == Verb::force_release ||
+                      answered.verb == Verb::revoke;
   site.untyped = of_any && answered.type == LockType::REENTRANT;
   if (answered.verb == Verb::list) site.key.clear();  // a pattern: the error is about no lock
   const Outcome& outcome = answered.outcome;

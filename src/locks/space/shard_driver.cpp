@@ -94,6 +94,14 @@ HoldLimits::Number ShardDriver::limit(RemoteHold& hold, const Lease& lease) noex
   return number;
 }
 
+void ShardDriver::listen_for_revocation(RemoteHold& hold) noexcept {
+  Coordinator& home = *hold.home;
+  Shard& shard = shard_of(home.hash);
+  ShardLock lock(shard);
+  handle(shard, lock, home,
+         [&](EventContext& context) { home.listen_for_revocation(hold, context); });
+}
+
 void ShardDriver::withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim) {
   handle(shard, lock, home, [&](EventContext& context) {
     if (claim != nullptr) home.withdraw(*claim, context);

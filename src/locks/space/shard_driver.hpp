@@ -63,6 +63,8 @@ class ShardDriver final : public ImmediateBackend {
     const ScopedLock lock(shard_of(hold.home->hash).mutex);
     Coordinator::unpin(hold);
   }
+  /// Coordinator::listen_for_revocation, from any thread.
+  void listen_for_revocation(RemoteHold& hold) noexcept;
   /// Begins the time that held_at_most of `lease` allows a local hold of one of several keys, all
   /// of which are granted now. Returns the number of its limit; 0: there is none.
   [[nodiscard]] HoldLimits::Number limit(RemoteHold& hold, const Lease& lease) noexcept;

@@ -48,6 +48,7 @@ enum class Word : std::uint8_t {
   taken,    // how many permits the hold has
   total,    // how many the semaphore has
   permit_channel,
+  revoke_channel,
 };
 
 /// The call of a script.

@@ -66,6 +66,12 @@ Channels channels_of(const Request& request, const Layout& layout) {
     channels.count = 1;
     return channels;
   }
+  if (request.revocations) {
+    channels.names[0] =
+        join({revoke_channel_prefix, tag.open(), key, tag.close(), tag.braced ? ":" : ""});
+    channels.count = 1;
+    return channels;
+  }
   if (request.type == LockType::PERMIT) {
     channels.names[0] = join({permit_channel_prefix, tag.open(), key, tag.close()});
     channels.count = 1;

@@ -34,6 +34,8 @@ namespace latchkey::inline v1::detail::redis {
 /// | redisson_lock__channel:tag(N)     | channel: released. FAIR: followed by `:owner`, the      |
 /// |                                   | channel of one waiter; by `:uuid`, that of one process  |
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
+/// | latchkey_revoke:tag(N)            | channel: somebody asks the holders to release; latchkey |
+/// |                                   | only; `:` as above                                      |
 ///
 /// The names of a latch:
 ///
@@ -85,6 +87,10 @@ inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 /// The suffix that makes a lock's channel the one of those who wait in line.
 inline constexpr std::string_view in_line_suffix = ":in_line";
+/// The prefix of the channel on which those who hold a lock are asked to release it.
+inline constexpr std::string_view revoke_channel_prefix = "latchkey_revoke:";
+/// The only message on it.
+inline constexpr std::string_view revoke_message = "1";
 inline constexpr std::string_view permit_channel_prefix = "redisson_sc:";
 /// A message on the channel of READ and WRITE that repeats the one before it for clients of
 /// Redisson, which may miss that one (lua/parts/publish_to_all.lua).
@@ -123,7 +129,7 @@ inline constexpr std::string_view writer_suffix = ":write";
 /// behind it, so that a release knows whom the process queue serves (lua/parts/notify.lua).
 ///
 /// A subscription to grants (Request::queues) is to the channel of the process only, one to a latch
-/// (Request::latch) to its channel only.
+/// (Request::latch) or to revocations (Request::revocations) to its channel only.
 ///
 /// Two keys may share a channel, because tag(`a`) = tag(`{a}`). The release of one key then makes
 /// the waiters of the other one ask in vain.

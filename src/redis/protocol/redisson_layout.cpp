@@ -56,6 +56,8 @@ constexpr Call list_awaited(scripts::list_awaited, 0,
 constexpr Call force_release(scripts::force_release, 3,
                              {lock, queue, timeouts, tag, plain_channel, rw_channel, sharded});
 
+constexpr Call revoke(scripts::revoke, 1, {lock, revoke_channel, sharded});
+
 constexpr Call latch_set(scripts::latch_set, 1, {lock, count, latch_channel, sharded});
 constexpr Call latch_down(scripts::latch_down, 1, {lock, latch_channel, sharded});
 constexpr Call latch_count(scripts::latch_count, 1, {lock});
@@ -136,6 +138,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::list: return list_for(request);
     case Verb::force_release: return type == LockType::PERMIT ? destroy_permits : force_release;
     case Verb::resize: return resize_permits;
+    case Verb::revoke: return revoke;
     case Verb::latch_set: return latch_set;
     case Verb::latch_down: return latch_down;
     case Verb::latch_count: return latch_count;

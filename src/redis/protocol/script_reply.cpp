@@ -218,15 +218,15 @@ bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
   return read_busy(replies.first(2), layout, outcome);
 }
 
-/// The number of connections that a release notified, or a fencing token.
+/// The number of connections that a release or a revocation notified, or a fencing token.
 void read_integer_reply(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
   if (request.verb == Verb::acquire && request.type == LockType::PERMIT) {
     outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
     return;
   }
-  (request.verb == Verb::release ? outcome.notified : outcome.token) =
-      static_cast<std::uint64_t>(std::max(number, 0LL));
+  const bool notifies = request.verb == Verb::release || request.verb == Verb::revoke;
+  (notifies ? outcome.notified : outcome.token) = static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
 bool read_array(const Request& request, const redisReply& reply, const Layout& layout,

@@ -23,7 +23,7 @@ extern const Script release, release_fair, release_read, release_write, leave, l
 extern const Script latch_set, latch_down, latch_count, latch_delete;
 extern const Script acquire_permits, renew_permits, verify_permits, expire_permits;
 extern const Script release_permits, inspect_permits, resize_permits, destroy_permits;
-extern const Script inspect, list, list_page, list_awaited, force_release, announce;
+extern const Script inspect, list, list_page, list_awaited, force_release, revoke, announce;
 
 // For SET NX PX locks.
 extern const Script set_acquire, set_acquire_all, set_acquire_fenced;

@@ -46,6 +46,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::acquire_all:
     case Verb::downgrade:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::subscribe:
     case Verb::unsubscribe:
     case Verb::latch_set:

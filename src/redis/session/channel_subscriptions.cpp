@@ -19,14 +19,16 @@ HoldId listener_id(const Request& request) {
 /// Whether both requests of one sink are about the same listener.
 bool have_one_listener(const Request& one, const Request& other) {
   return one.key == other.key && listener_id(one) == listener_id(other) &&
-         one.queues == other.queues && one.latch == other.latch;
+         one.queues == other.queues && one.latch == other.latch &&
+         one.revocations == other.revocations;
 }
 
 }  // namespace
 
 void ChannelSubscriptions::add(const Request& request, Sink& sink) {
-  const Listener listener{&sink, std::string(request.key), listener_id(request), request.queues,
-                          request.latch};
+  const Listener listener{
+      &sink,         std::string(request.key), listener_id(request), request.queues,
+      request.latch, request.revocations};
   const Channels channels = channels_of(request, layout_);
   try {
     for (const std::string& channel : channels.all()) {
@@ -92,7 +94,8 @@ void ChannelSubscriptions::remove(const Request& request, Sink& sink,
   const auto drop_from = [&](std::vector<Listener>& listeners) {
     std::erase_if(listeners, [&](const Listener& each) {
       return each.sink == &sink && each.key == request.key && each.id == listener_id(request) &&
-             each.grants == request.queues && each.latch == request.latch;
+             each.grants == request.queues && each.latch == request.latch &&
+             each.revocations == request.revocations;
     });
     return listeners.empty();
   };

@@ -32,8 +32,9 @@ class ChannelSubscriptions {
     Sink* sink;
     std::string key;
     HoldId id;  ///< FAIR: the waiter that the channel belongs to; grants: its process; or none
-    bool grants = false;  ///< the channel's messages are grants to waiters of one process
-    bool latch = false;   ///< the channel is that of a latch
+    bool grants = false;       ///< the channel's messages are grants to waiters of one process
+    bool latch = false;        ///< the channel is that of a latch
+    bool revocations = false;  ///< the channel's messages ask to release the key
 
     friend bool operator==(const Listener&, const Listener&) = default;
   };

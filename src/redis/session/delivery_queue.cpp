@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "redis/protocol/names.hpp"
+
 namespace latchkey::inline v1::detail::redis {
 namespace {
 
@@ -36,6 +38,12 @@ Grant read_grant(std::string_view message) noexcept {
     if (!message.empty()) message.remove_prefix(1);
   }
   return grant;
+}
+
+/// The meaning of a message on the listener's channel, unless it is a grant.
+Notification::Kind kind_of(const ChannelSubscriptions::Listener& listener) noexcept {
+  if (listener.revocations) return Notification::Kind::revoked;
+  return listener.latch ? Notification::Kind::counted : Notification::Kind::released;
 }
 
 bool is_about_connection(Notification::Kind kind) noexcept {
@@ -85,10 +93,11 @@ void DeliveryQueue::notify_all(Notification::Kind kind, std::string_view text) n
 void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& listeners,
                            std::string_view message) {
   for (const ChannelSubscriptions::Listener& each : listeners) {
+    if (each.revocations && message != revoke_message) continue;  // the channel is subscribed anew
     notifications_.reserve(1 + 2 * sinks_.size());
     QueuedNotification& queued = notifications_.push();
     queued.sink = each.sink;
-    queued.kind = each.latch ? Notification::Kind::counted : Notification::Kind::released;
+    queued.kind = kind_of(each);
     queued.id = each.id;
     queued.text.clear();
     const bool is_fair_waiter = each.id.number != 0;

@@ -74,6 +74,7 @@ void LockQueue::start_request() {
     case Verb::list:
     case Verb::force_release:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

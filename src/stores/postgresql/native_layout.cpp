@@ -90,6 +90,7 @@ Outcome acquire_outcome(std::string_view reply, std::size_t members) {
 bool is_offered(const Request& request) noexcept {
   switch (request.verb) {
     case Verb::resize: return calls_permits(request);
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:
@@ -234,6 +235,7 @@ Call NativeLayout::call(const Request& request, std::string_view channel) const 
               {glob_expression(request.key)}};
     case Verb::force_release: return {"force_release", {name}};
     case Verb::resize:
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

@@ -108,6 +108,7 @@ void ZooKeeperClient::dispatch(Request& request, Sink& sink) {
     case Verb::acquire_all:
     case Verb::expire:
     case Verb::resize:
+    case Verb::revoke:
     case Verb::latch_set:
     case Verb::latch_down:
     case Verb::latch_count:

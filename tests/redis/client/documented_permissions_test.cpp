@@ -125,6 +125,11 @@ TEST_F(DocumentedPermissions, AreEnoughForSemaphoresAndLatches) {
   }
 }
 
+TEST_F(DocumentedPermissions, AreEnoughForRevocation) {
+  permit({"publish"});
+  EXPECT_EQ(send(Verb::revoke, REENTRANT, 1).kind, Kind::granted);
+}
+
 TEST_F(DocumentedPermissions, AreEnoughForAdministration) {
   permit({reentrant,
           "lindex lpop lpos lrange lrem rpush persist time zadd zrange zrem zscore pubsub",

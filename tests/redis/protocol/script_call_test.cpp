@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/protocol/names.hpp"
 #include "support/allocations.hpp"
 #include "support/lock_types.hpp"
 
@@ -187,6 +188,19 @@ TEST(ScriptCall, AMemberThatIsAWriteWithATokenHasAWordOfItsOwn) {
                               "{w}", "WRITE", writer, "{v}"}));
 }
 
+TEST(ScriptCall, ARevocationIsPublishedOnAChannelOfTheKeyAlone) {
+  const std::string sha(scripts::revoke.sha1);
+  EXPECT_EQ(call(about(Verb::revoke, "k")),
+            (Words{"EVALSHA", sha, "1", "k", "latchkey_revoke:{k}", "0"}));
+  EXPECT_EQ(call(about(Verb::revoke, "{k}"), true),
+            (Words{"EVALSHA", sha, "1", "{k}", "latchkey_revoke:{k}:", "1"}));
+  Request listen = about(Verb::subscribe, "{k}", LockType::FAIR);
+  listen.revocations = true;
+  const Channels channels = channels_of(listen);
+  ASSERT_EQ(channels.count, 1U);
+  EXPECT_EQ(channels.names[0], "latchkey_revoke:{k}:");
+}
+
 void collect_used(const Layout& layout, std::vector<const Script*>& used) {
   used.insert(used.end(), {layout.announce, layout.check_batch});
   const auto use = [&](const Request& request) { used.push_back(&script_for(request, layout)); };
@@ -201,7 +215,7 @@ void collect_used(const Layout& layout, std::vector<const Script*>& used) {
       use(about(verb, "k", LockType::PERMIT));
     }
     for (const Verb verb :
-         {Verb::latch_set, Verb::latch_down, Verb::latch_count, Verb::latch_delete}) {
+         {Verb::latch_set, Verb::latch_down, Verb::latch_count, Verb::latch_delete, Verb::revoke}) {
       use(about(verb, "k"));
     }
   }

@@ -16,11 +16,13 @@
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/held.hpp>
 #include <latchkey/listeners.hpp>
 #include <latchkey/testing/manual_clock.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include "prometheus_fixture.hpp"
+#include "support/recorder.hpp"
 
 namespace latchkey {
 namespace {
@@ -119,6 +121,16 @@ TEST_F(PrometheusTest, CountsLossesByHeldAtMostOnceMore) {
   EXPECT_EQ(at("latchkey_lost_total", "prometheus limited:{id}").counter.value, 1);
   EXPECT_THROW(work(1, [&] { clock_.advance(10s); }), LockLost);
   EXPECT_EQ(only("latchkey_held_too_long_total").counter.value, 0);
+}
+
+TEST_F(PrometheusTest, CountsHoldsWhoseHolderWasAskedToReleaseThem) {
+  work(1, [&] {
+    EXPECT_FALSE(current_hold()->revoked());
+    EXPECT_EQ(locks_.locks().revoke("prometheus:1"), 1U);
+    EXPECT_TRUE(tests::eventually([&] { return current_hold()->revoked(); }));
+  });
+  EXPECT_EQ(only("latchkey_revoked_total").counter.value, 1);
+  EXPECT_EQ(only("latchkey_lost_total").counter.value, 0);
 }
 
 TEST_F(PrometheusTest, CountsAttemptsByOutcome) {

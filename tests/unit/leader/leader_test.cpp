@@ -258,5 +258,16 @@ TEST(LeaderMany, OneLeadsAtATimeAndTermsRise) {
   EXPECT_TRUE(locks.list().empty());
 }
 
+TEST_F(LeaderTest, EndsItsTermWhenSomebodyAsksForItsLock) {
+  const Leader leader(locks, "k", one_duty.callback());
+  ASSERT_TRUE(one_duty.await_terms(1));
+  EXPECT_EQ(locks.revoke("k"), 1U);
+  EXPECT_TRUE(recorder.await(Kind::term_ended));
+  EXPECT_TRUE(reaches(leader, LeaderState::pausing));
+  EXPECT_EQ(recorder.count(Kind::deposed), 0U);
+  EXPECT_EQ(recorder.count(Kind::revoked), 1U);
+  EXPECT_FALSE(locks.inspect("k").locked);
+}
+
 }  // namespace
 }  // namespace latchkey

@@ -150,8 +150,35 @@ TYPED_TEST_P(BackendRequests, ManyThreadsDriveOneConnection) {
   EXPECT_EQ(lost, 0);
 }
 
+TYPED_TEST_P(BackendRequests, ARevocationReachesThoseWhoListenAndEndsNothing) {
+  Probe holder = this->connect(), asker = this->connect();
+  LATCHKEY_DETAIL_OFFERED(holder.offers().revocation, "revocation");
+  Request listen;
+  listen.verb = Verb::subscribe;
+  listen.key = this->name;
+  listen.revocations = true;
+  const HoldId id = holder.fresh_id();
+  EXPECT_EQ(holder.acquire(this->name, LockType::REENTRANT, id, this->long_lease).kind,
+            Kind::granted);
+  EXPECT_EQ(asker.send(Verb::revoke, this->name).notified, 0U);
+  EXPECT_EQ(holder.send(listen).kind, Kind::granted);
+  EXPECT_EQ(holder.send(listen).kind, Kind::granted);
+  EXPECT_EQ(asker.send(Verb::revoke, this->name).notified, 1U);
+  const auto notes = holder.notes(std::chrono::seconds(10));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].kind, Notification::Kind::revoked);
+  EXPECT_EQ(notes[0].key, this->name);
+  EXPECT_EQ(holder.send(Verb::verify, this->name, LockType::REENTRANT, id).kind, Kind::granted);
+  EXPECT_EQ(holder.send(Verb::release, this->name, LockType::REENTRANT, id).kind, Kind::granted);
+  EXPECT_TRUE(holder.notes().empty()) << "its own release is no revocation";
+  listen.verb = Verb::unsubscribe;
+  EXPECT_EQ(holder.send(listen).kind, Kind::granted);
+  EXPECT_EQ(asker.send(Verb::revoke, this->name).notified, 0U);
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread,
                             AnotherThreadMayDrive, ADriveEndsAtItsDeadlineOrWhenUnparked,
-                            ManyThreadsDriveOneConnection);
+                            ManyThreadsDriveOneConnection,
+                            ARevocationReachesThoseWhoListenAndEndsNothing);
 
 }  // namespace latchkey::inline v1::testing::contract

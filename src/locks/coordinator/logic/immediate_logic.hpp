@@ -46,7 +46,7 @@ class ImmediateLogic : public ImmediateClaim {
 
  private:
   [[nodiscard]] bool is_alone(const RemoteHold& hold) const noexcept {
-    return state_.waiters.empty() && state_.subscription.ended() &&
+    return state_.waiters.empty() && state_.subscription.ended() && state_.revocations.ended() &&
            state_.holds.contains_only(hold) && hold.is_settled();
   }
 

@@ -72,6 +72,7 @@ RemoteHold* JoinLogic::other_hold_of(Owner owner) {
 bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
   if (call.bundled || call.hold != nullptr || shard().closed) return false;
   if (now() >= hold.cohort_ends || hold.is_lost(now())) return false;
+  if (hold.revoked.load(std::memory_order_relaxed)) return false;
   const bool is_read = hold.acquire_request.type == LockType::READ;
   const bool answered = hold.attempts == RemoteHold::Attempts::ran;
   if (hold.has_limit() && !ends_with(call, hold)) return false;

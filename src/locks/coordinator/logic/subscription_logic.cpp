@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/coordinator/logic/subscription_logic.hpp"
 
+#include <new>
+
 #include "locks/coordinator/logic/acquire_logic.hpp"
 #include "locks/coordinator/logic/lease_logic.hpp"
 #include "locks/coordinator/logic/release_logic.hpp"
@@ -58,8 +60,69 @@ void SubscriptionLogic::retry_unsubscribe(Subscription& subscription) {
   state_.holds.due_by(subscription.retry_at);
 }
 
+void SubscriptionLogic::subscribe_to_revocations() {
+  if (state_.revocations.stage != Subscription::Stage::off) return;
+  state_.revocations.request.revocations = true;
+  send_subscribe(state_.revocations, nullptr, LockType::REENTRANT, HoldId{settings().space, 0});
+}
+
+void SubscriptionLogic::listen_for_revocation(RemoteHold& hold) {
+  if (hold.stage != RemoteHold::Stage::held || hold.listens.load(std::memory_order_relaxed)) return;
+  subscribe_to_revocations();
+  // Without memory for the request the next question tries again.
+  const bool sent = state_.revocations.stage != Subscription::Stage::off;
+  hold.listens.store(sent, std::memory_order_release);
+}
+
+bool SubscriptionLogic::is_listened_to() {
+  bool any = false;
+  state_.holds.for_each([&](const RemoteHold& hold) {
+    any = any || (hold.stage == RemoteHold::Stage::held && hold.local_holds() > 0 &&
+                  hold.listens.load(std::memory_order_relaxed));
+  });
+  return any;
+}
+
+void SubscriptionLogic::end_unheard_revocations() {
+  if (!is_listened_to()) unsubscribe(state_.revocations);
+}
+
+// A subscribe without a reply may have run, and the backend subscribes anew with each connection:
+// it counts as a subscription. One that was refused leaves the holder without revocations.
+void SubscriptionLogic::on_revocations_reply(bool subscribing, const Outcome& outcome) {
+  Subscription& subscription = state_.revocations;
+  if (!subscribing && outcome.never_ran) return retry_unsubscribe(subscription);
+  const bool refused = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
+  subscription.stage = subscribing && !refused ? Subscription::Stage::on : Subscription::Stage::off;
+  if (subscribing) return end_revocations_if_unused();
+  if (is_listened_to()) subscribe_to_revocations();
+}
+
+// A request to release is for those who hold now. Later holders, to whom the lock is not handed on
+// within the process, know nothing of it.
+void SubscriptionLogic::on_revoked() {
+  state_.holds.for_each([&](RemoteHold& hold) {
+    if (hold.stage != RemoteHold::Stage::held || hold.is_lost(now())) return;
+    if (hold.revoked.load(std::memory_order_relaxed)) return;
+    if (hold.revocation.stop_possible()) {
+      try {
+        context_.out.effects_for_others().stops.push_back(hold.revocation);
+      } catch (const std::bad_alloc&) {
+        return;  // the request is not heard
+      }
+    }
+    hold.revoked.store(true, std::memory_order_release);
+    const bool is_held = hold.local_holds() > 0;
+    if (is_held && reports(Event::Kind::revoked)) report(Event::Kind::revoked, hold);
+  });
+}
+
 void SubscriptionLogic::on_subscription_reply(const OwnedRequest& request, const Outcome& outcome) {
   RemoteHold* const claim = request.hold;
+  if (request.revocations) {
+    return on_revocations_reply(state_.revocations.stage == Subscription::Stage::subscribing,
+                                outcome);
+  }
   Subscription& own = request.queues ? state_.grants : state_.subscription;
   Subscription& subscription = claim != nullptr ? claim->subscription : own;
   const bool subscribing = subscription.stage == Subscription::Stage::subscribing;
@@ -100,6 +163,7 @@ void SubscriptionLogic::unsubscribe_from_grants_later() {
 void SubscriptionLogic::tick() {
   if (now() >= state_.subscription.retry_at) unsubscribe(state_.subscription);
   if (now() >= state_.grants.retry_at) unsubscribe(state_.grants);
+  if (now() >= state_.revocations.retry_at) unsubscribe(state_.revocations);
   if (now() < state_.grants_unused_until) return;
   state_.grants_unused_until = Clock::never();
   const bool on = state_.grants.stage == Subscription::Stage::on;
@@ -135,6 +199,8 @@ void SubscriptionLogic::on_change(bool of_one_key) {
 void SubscriptionLogic::on_notification(const Notification& notification) {
   using Kind = Notification::Kind;
   if (notification.kind == Kind::granted) return on_granted(notification);
+  if (notification.kind == Kind::revoked) return on_revoked();
+  if (notification.kind == Kind::link_up && is_listened_to()) subscribe_to_revocations();
   if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
   if (notification.kind == Kind::changed) return on_change(!notification.key.empty());
   const bool about_one = notification.id.number != 0;

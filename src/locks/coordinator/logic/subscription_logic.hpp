@@ -20,6 +20,9 @@ class SubscriptionLogic : public KeyEvent {
   /// The reply to a subscribe or an unsubscribe; `request.hold` is null if it was about the key.
   void on_subscription_reply(const OwnedRequest& request, const Outcome& outcome);
 
+  /// The holder of `hold` wants to know whether it is revoked.
+  void listen_for_revocation(RemoteHold& hold);
+
   // --- for the other decisions ---
   /// Subscribes to the channel of `claim`, which is FAIR; null: to that of the key.
   void subscribe(Subscription& subscription, RemoteHold* claim);
@@ -34,6 +37,10 @@ class SubscriptionLogic : public KeyEvent {
     if (state_.subscription.stage == Stage::on) unsubscribe(state_.subscription);
     if (state_.grants.stage == Stage::on) unsubscribe_from_grants_later();
   }
+  /// Ends the subscription to revocations if no holder listens any more.
+  void end_revocations_if_unused() {
+    if (state_.revocations.stage == Subscription::Stage::on) end_unheard_revocations();
+  }
   /// Sends what is due about the key's channels.
   void tick();
 
@@ -45,6 +52,11 @@ class SubscriptionLogic : public KeyEvent {
   void unsubscribe_from_grants_later();
   void on_granted(const Notification& notification);
   void on_change(bool of_one_key);
+  void on_revoked();
+  void subscribe_to_revocations();
+  void on_revocations_reply(bool subscribing, const Outcome& outcome);
+  void end_unheard_revocations();
+  [[nodiscard]] bool is_listened_to();
   [[nodiscard]] static bool is_awaited(const RemoteHold& claim, const Notification& grant) noexcept;
   void retry_unsubscribe(Subscription& subscription);
   void on_reply_for_claim(RemoteHold& claim, bool subscribed);
