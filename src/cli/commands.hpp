@@ -23,6 +23,7 @@ void add_ddl(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_ping(CLI::App& app, Action& action);
+void add_revoke(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_unlock(CLI::App& app, Action& action);
 /// The commands `man` and `completion`, which print what their names say.

@@ -21,7 +21,7 @@ namespace latchkey::inline v1::cli {
 namespace {
 
 constexpr const char* exit_statuses = R"(Exit status:
-  0 success                1 not locked, or an error in a policy file
+  0 success                1 not locked, nobody asked, or an error in a policy file
   64 wrong usage           69 the backend did not answer
   70 a system call failed  77 the backend refused the request
 latchkey run and once have more: latchkey run --help)";
@@ -62,6 +62,7 @@ int dispatch(int count, char** words) {
   add_list(app, action);
   add_show(app, action);
   add_top(app, signals, action);
+  add_revoke(app, action);
   add_unlock(app, action);
   add_ping(app, action);
   add_check(app, action);

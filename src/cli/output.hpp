@@ -29,13 +29,13 @@ inline std::string json_line(const nlohmann::ordered_json& object) {
 /// child's status, or 128 + the number of the signal that ended it.
 namespace exit_code {
 inline constexpr int success = 0;
-inline constexpr int failure = 1;       ///< `check` found errors; `show` and `unlock`: not locked
-inline constexpr int usage = 64;        ///< EX_USAGE: the command line itself is wrong
-inline constexpr int unavailable = 69;  ///< EX_UNAVAILABLE: the backend did not reply
-inline constexpr int internal = 70;     ///< EX_SOFTWARE: a system call failed
-inline constexpr int busy = 75;         ///< EX_TEMPFAIL: the lock was busy for the whole wait
-inline constexpr int lost = 76;         ///< the lock was lost while the child ran, or before
-inline constexpr int refused = 77;      ///< EX_NOPERM: the backend rejected the request
+inline constexpr int failure = 1;           ///< `check`: errors; `revoke`: nobody asked; not locked
+inline constexpr int usage = 64;            ///< EX_USAGE: the command line itself is wrong
+inline constexpr int unavailable = 69;      ///< EX_UNAVAILABLE: the backend did not reply
+inline constexpr int internal = 70;         ///< EX_SOFTWARE: a system call failed
+inline constexpr int busy = 75;             ///< EX_TEMPFAIL: the lock was busy for the whole wait
+inline constexpr int lost = 76;             ///< the lock was lost while the child ran, or before
+inline constexpr int refused = 77;          ///< EX_NOPERM: the backend rejected the request
 inline constexpr int not_executable = 126;  ///< as in a shell
 inline constexpr int not_found = 127;       ///< as in a shell
 inline constexpr int signal_base = 128;     ///< 128 + n: signal n

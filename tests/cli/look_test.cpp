@@ -132,9 +132,51 @@ TEST_F(CliLook, UnlockNeedsExactlyOneOfOwnerAndForce) {
       << log();
 }
 
+TEST_F(CliLook, RevokeExitsWith1IfTheLockIsFreeOrNoHolderListens) {
+  EXPECT_EQ(run(latchkey({"revoke", "a", uri()})), 1);
+  EXPECT_EQ(log(), "latchkey: 'a' is not locked\n");
+  const Holder other(*this, "a", "reentrant");
+  const json lock = run_json({"revoke", "a", uri()});
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(lock, (json{{"key", "a"}, {"locked", true}, {"told", 0}}));
+  std::filesystem::remove(folder_.file("log"));
+  EXPECT_EQ(run(latchkey({"revoke", "a", uri()})), 1);
+  EXPECT_EQ(log(),
+            "latchkey: 'a' is locked, and no holder listens: nobody was asked; latchkey unlock "
+            "takes the lock from its holder\n");
+  EXPECT_EQ(run(latchkey({"revoke", "a", "memory:"})), 1);
+}
+
+TEST_F(CliLook, RevokeAsksACommandThatRunsWithOnRevokeTermToEnd) {
+  Process holder =
+      start({"-k", "a", "--on-revoke", "term"},
+            "trap 'exit 5' TERM; touch " + folder_.file("held") + "; while :; do sleep 0.05; done");
+  await_file("held");
+  await("a holder that listens", [&] {
+    std::filesystem::remove(folder_.file("revoke"));
+    return Process(latchkey({"revoke", "a", uri()}), folder_.file("revoke")).wait() == 0 ? ""
+                                                                                         : "none";
+  });
+  EXPECT_TRUE(
+      folder_.read("revoke").starts_with("a: asked 1 process to release it; nobody is forced\n"
+                                         "  held by "))
+      << folder_.read("revoke");
+  EXPECT_EQ(holder.wait(), 5) << "its own status";
+  EXPECT_NE(log().find("somebody asked for the lock; ending the command"), std::string::npos)
+      << log();
+  EXPECT_TRUE(keys().empty());
+}
+
+TEST_F(CliLook, RevokeIsRefusedForABackendThatCannotAsk) {
+  EXPECT_EQ(run(latchkey({"revoke", "a", "redis+set://" + server().tcp_uri().substr(8)})), 64);
+  EXPECT_NE(log().find("cannot ask a holder to release its lock; expected redis://"),
+            std::string::npos)
+      << log();
+}
+
 TEST_F(CliLook, HelpHasExamplesAndExitStatuses) {
   for (const char* command :
-       {"run", "once", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
+       {"run", "once", "ls", "show", "top", "revoke", "unlock", "ping", "check", "explain"}) {
     std::filesystem::remove(folder_.file("log"));
     EXPECT_EQ(run(latchkey({command, "--help"})), 0);
     EXPECT_NE(log().find("Examples:"), std::string::npos) << command << "\n" << log();

@@ -81,6 +81,7 @@ TEST_F(CliRunStatus, Is64ForAnInvalidCommandLine) {
       {{"run", "-k", "a", "-l", "1ms", uri(), "--", "true"}, "at least 10 ms"},
       {{"run", "-k", "a", "--on-lost", "cry", uri(), "--", "true"}, "expected term or report"},
       {{"run", "-k", "a", "--hold-for", "1m", uri(), "--", "true"}, "--lease 1m"},
+      {{"run", "-k", "a", "--on-revoke", "cry", uri(), "--", "true"}, "expected ignore or term"},
       {{"run", "-k", "a", "--held-at-most", "1ms", uri(), "--", "true"}, "from 10ms to 10 years"},
       {{"run", "-k", "a", "--held-at-most", "5s", "--lease", "10s", uri(), "--", "true"},
        "or --lease watchdog"},

@@ -83,6 +83,18 @@ std::string taken_text(const LockInfo& before, std::string_view owner) {
   return text;
 }
 
+std::string asked_text(const LockInfo& before, std::size_t told) {
+  std::string text =
+      fmt::format("{}: asked {} {} to release it; nobody is forced\n",
+                  detail::printable(before.key), told, told == 1 ? "process" : "processes");
+  for (const HolderInfo& holder : before.holders) {
+    text += fmt::format("  held by {}", detail::printable(holder.id));
+    if (!holder.announced.empty()) text += fmt::format(": {}", detail::printable(holder.announced));
+    text += '\n';
+  }
+  return text;
+}
+
 std::string lock_json(const LockInfo& info) {
   nlohmann::ordered_json holders = nlohmann::ordered_json::array();
   for (const HolderInfo& holder : info.holders) {

@@ -23,6 +23,9 @@ namespace latchkey::inline v1::cli {
 /// holder notices. `owner`: the id of the only one; empty: all.
 [[nodiscard]] std::string taken_text(const LockInfo& before, std::string_view owner);
 
+/// The answer to a revocation: how many processes were told, and who held the lock just before.
+[[nodiscard]] std::string asked_text(const LockInfo& before, std::size_t told);
+
 /// One JSON object and a newline. The names of its members are stable: key, locked, type, holders
 /// [id, count, lease_left_ms, announced], waiters, queue, fencing_token, permits [available,
 /// total].

@@ -1,4 +1,4 @@
-// The operator's commands: ping, show, unlock.
+// The operator's commands: ping, revoke, show, unlock.
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/commands.hpp"
 
@@ -29,6 +29,10 @@ constexpr const char* unlock_examples = R"(Examples:
   latchkey unlock order:42 --owner 0b1c7d1e-6c5e-8f0a-9d55-3c1f1a2b3c4d:17 redis://127.0.0.1
   latchkey unlock order:42 --force redis://127.0.0.1)";
 
+constexpr const char* revoke_examples = R"(Examples:
+  latchkey revoke order:42 redis://127.0.0.1
+  latchkey revoke order:42 --prefix shop: --json)";
+
 constexpr const char* ping_examples = R"(Examples:
   latchkey ping redis://127.0.0.1
   latchkey ping --count 100 --json redis://127.0.0.1)";
@@ -42,7 +46,7 @@ struct LookWords {
   int count = 3;
 };
 
-/// Adds the options that all three have, and the action.
+/// Adds the options that all of them have.
 std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
   auto words = std::make_shared<LookWords>();
   if (names_a_key) {
@@ -104,6 +108,28 @@ int unlock(const LookWords& words) {
   return was_held ? exit_code::success : exit_code::failure;
 }
 
+/// Asks the holders of the lock to release it. What they do is theirs.
+int revoke(const LookWords& words) {
+  const Locks locks = connect(choose_place(words.connection));
+  if (!locks.capabilities().revocation) {
+    throw UsageError("revoke: " + locks.describe() +
+                     " cannot ask a holder to release its lock; expected redis://");
+  }
+  const LockInfo info = inspect(locks, words.key);
+  const std::size_t told = info.locked ? locks.revoke(words.key) : 0;
+  if (words.json) {
+    write_out(json_line({{"key", words.key}, {"locked", info.locked}, {"told", told}}));
+  } else if (told > 0) {
+    write_out(asked_text(info, told));
+  } else {
+    print_message("'" + words.key +
+                  (info.locked ? "' is locked, and no holder listens: nobody was asked; "
+                                 "latchkey unlock takes the lock from its holder"
+                               : "' is not locked"));
+  }
+  return told > 0 ? exit_code::success : exit_code::failure;
+}
+
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
 /// Acquires and releases a lock that no other client uses: tests more than an open port.
@@ -156,6 +182,15 @@ void add_show(CLI::App& app, Action& action) {
   const auto words = add_words(*command, true);
   command->footer(show_examples);
   command->callback([words, &action] { action = [words] { return show(*words); }; });
+}
+
+void add_revoke(CLI::App& app, Action& action) {
+  CLI::App* const command = app.add_subcommand(
+      "revoke",
+      "Ask the holders of a lock to release it; exit status 1: it was not locked, or none listens");
+  const auto words = add_words(*command, true);
+  command->footer(revoke_examples);
+  command->callback([words, &action] { action = [words] { return revoke(*words); }; });
 }
 
 void add_unlock(CLI::App& app, Action& action) {

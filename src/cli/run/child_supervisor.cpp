@@ -24,7 +24,10 @@ ChildSupervisor::ChildSupervisor(const RunOptions& options, const Hold& hold,
       foreground_(terminal_.in_foreground()),
       child_(command, signals, foreground_),
       schedule_(options.kill_after, options.lease_length()),
-      on_loss_(hold.stop_token(), [this] { lock_lost_.set(); }) {}
+      on_loss_(hold.stop_token(), [this] { lock_lost_.set(); }),
+      on_revocation_(options.on_revoke == RunOptions::OnRevoke::TERM ? hold.revocation_token()
+                                                                     : std::stop_token(),
+                     [this] { asked_.set(); }) {}
 
 int ChildSupervisor::wait() {
   for (;;) {
@@ -35,6 +38,7 @@ int ChildSupervisor::wait() {
       end_descendants();
     } else {
       check_lock();
+      check_revocation();
     }
     await_event();
     forward_signals();
@@ -68,6 +72,17 @@ void ChildSupervisor::check_lock() {
   }
   lost_ = true;
   told_ = phase;
+}
+
+/// Tells the child once that somebody asked for the lock. It is not killed.
+void ChildSupervisor::check_revocation() {
+  const bool listens = options_.on_revoke == RunOptions::OnRevoke::TERM;
+  if (!listens || revoked_ || told_ != Phase::RUNNING || !hold_.revoked()) return;
+  revoked_ = true;
+  child_.signal(SIGTERM);
+  child_.signal(SIGCONT);  // a stopped process handles SIGTERM only after SIGCONT
+  if (options_.quiet) return;
+  print_message_without_waiting("somebody asked for the lock; ending the command");
 }
 
 /// The child has ended, but some of its descendants run. They must not work without the lock.
@@ -147,7 +162,8 @@ void ChildSupervisor::await_event() const {
   // The event of a loss stays readable. After the child has ended, a loss changes nothing.
   pollfd events[] = {{signals_.descriptor(), POLLIN, 0},
                      {alarm_.descriptor(), POLLIN, 0},
-                     {lost_ || status_ ? -1 : lock_lost_.descriptor(), POLLIN, 0}};
+                     {lost_ || status_ ? -1 : lock_lost_.descriptor(), POLLIN, 0},
+                     {revoked_ || lost_ || status_ ? -1 : asked_.descriptor(), POLLIN, 0}};
   ::poll(events, std::size(events), -1);
 }
 

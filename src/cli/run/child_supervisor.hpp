@@ -34,6 +34,7 @@ class ChildSupervisor {
 
  private:
   void check_lock();
+  void check_revocation();
   void end_descendants();
   void signal_all(int number) const;
   void forward_signals();
@@ -55,8 +56,10 @@ class ChildSupervisor {
   bool lost_ = false;
   std::optional<int> status_{};  ///< the child's exit status, once it has ended
   bool childless_ = false;       ///< no descendant is left
-  WakeEvent lock_lost_;
-  std::stop_callback<std::function<void()>> on_loss_;  // the last member: it sets lock_lost_
+  bool revoked_ = false;         ///< the child was told that somebody asked for the lock
+  WakeEvent lock_lost_, asked_;
+  std::stop_callback<std::function<void()>> on_loss_;  // the last members: they set the events
+  std::stop_callback<std::function<void()>> on_revocation_;
 };
 
 }  // namespace latchkey::inline v1::cli

@@ -39,7 +39,14 @@ struct RunWords {
   std::string lease = "watchdog";
   std::string hold_for = "0s";
   std::optional<std::string> held_at_most{};
+  std::string on_revoke = "ignore";
 };
+
+RunOptions::OnRevoke parse_on_revoke(const std::string& text) {
+  if (text == "ignore") return RunOptions::OnRevoke::IGNORE;
+  if (text == "term") return RunOptions::OnRevoke::TERM;
+  throw UsageError("--on-revoke '" + text + "': expected ignore or term");
+}
 
 /// `lease` with the limit of --held-at-most. Throws UsageError.
 Lease limited(Lease lease, const std::string& limit) {
@@ -69,6 +76,7 @@ RunOptions options_of(const RunWords& words, const std::vector<std::string>& ext
     throw UsageError("--permits makes the key a semaphore, and --type " + words.type +
                      " a lock; expected one of the two");
   }
+  options.on_revoke = parse_on_revoke(words.on_revoke);
   options.lease = parse_lease(words.lease);
   options.hold_for = parse_duration("--hold-for", words.hold_for);
   if (words.held_at_most) {
@@ -119,6 +127,11 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
                   "End the command so that the lock is held no longer than this, although the "
                   "watchdog renews it")
       ->type_name("TIME");
+  run->add_option("--on-revoke", words->on_revoke,
+                  "What happens to the command when somebody asks for the lock by latchkey revoke: "
+                  "ignore, or term: it gets SIGTERM and takes the time it needs")
+      ->type_name("WHAT")
+      ->capture_default_str();
   add_command_options(*run, words->shared);
   run->footer(examples);
   run->callback([words, run, &command, &signals, &action] {

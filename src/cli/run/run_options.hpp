@@ -53,6 +53,11 @@ struct RunOptions {
     REPORT,  ///< the child runs on; a line on stderr reports that it is unprotected
   };
 
+  enum class OnRevoke : unsigned char {
+    IGNORE,  ///< the tool does not listen
+    TERM,    ///< the child gets SIGTERM, once, and has all the time it takes
+  };
+
   ConnectionOptions connection{};
   std::vector<std::string> keys{};
   LockType type = LockType::REENTRANT;
@@ -63,6 +68,7 @@ struct RunOptions {
   std::chrono::milliseconds hold_for{};
   std::chrono::milliseconds kill_after = std::chrono::seconds(5);
   OnLost on_lost = OnLost::TERM;
+  OnRevoke on_revoke = OnRevoke::IGNORE;
   int conflict_exit_code = exit_code::busy;
   bool quiet = false;
   std::optional<OncePlan> once{};  ///< the key is that of an instant
