@@ -45,4 +45,10 @@ inline CoordinatorSettings with_watches() {
   return settings;
 }
 
+/// Reports every event.
+inline CoordinatorSettings with_events(CoordinatorSettings settings) {
+  settings.events = CoordinatorSettings::Events::everything;
+  return settings;
+}
+
 }  // namespace latchkey::inline v1::sim

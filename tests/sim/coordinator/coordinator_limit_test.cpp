@@ -14,11 +14,6 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-CoordinatorSettings with_events(CoordinatorSettings settings) {
-  settings.events = CoordinatorSettings::Events::everything;
-  return settings;
-}
-
 /// A call that holds under id 1.
 Caller& hold(Script& script, Lease lease, LockType type = REENTRANT) {
   Caller& held = script.acquire(type, 1s, lease);

@@ -15,11 +15,6 @@ using enum LockType;
 using Caller = Script::Caller;
 using Note = Notification::Kind;
 
-CoordinatorSettings with_events(CoordinatorSettings settings) {
-  settings.events = CoordinatorSettings::Events::everything;
-  return settings;
-}
-
 /// A call that holds.
 Caller& hold(Script& script, LockType type = REENTRANT, Owner owner = Owner::this_thread()) {
   Caller& held = script.acquire(type, 1s, 30s, owner);
