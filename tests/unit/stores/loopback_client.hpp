@@ -29,7 +29,7 @@ class LoopbackClient final : public detail::stores::StoreClient {
 
   [[nodiscard]] Capabilities capabilities() const noexcept override {
     Capabilities offered = memory_->capabilities();
-    offered.pushes = offered.grants = false;
+    offered.pushes = offered.grants = offered.revocation = false;
     return offered;
   }
   [[nodiscard]] std::string describe() const override { return "loopback:"; }
