@@ -37,7 +37,7 @@ bool is_of_process_queue(std::string_view script, std::string_view command) {
 
 /// The script continues if this command is refused, or calls it only after another was refused.
 bool does_without(std::string_view script, std::string_view command) {
-  if (command == "publish") return true;  // the notification is lost
+  if (command == "publish") return script != "revoke";  // the notification is lost
   // Nobody is granted the lock by a release; inspect does not know how many wait.
   if (command == "pubsub") return script != "list_awaited";
   if (is_of_process_queue(script, command)) return true;
@@ -122,6 +122,8 @@ class ScriptsWithoutACommand : public ScriptTest {
                           take(type, 2);
                         }});
     }
+    cases_.push_back(
+        {"revoke", ScriptClient::make_request(Verb::revoke, "k"), hold(LockType::REENTRANT, 1)});
     Request list = ScriptClient::make_request(Verb::list, "*");
     list.names = &names_;
     cases_.push_back({"list", list, hold(LockType::REENTRANT, 1)});
@@ -165,6 +167,12 @@ class ScriptsWithoutACommand : public ScriptTest {
       take(request(Verb::release).type, 2);
       client.send(request(Verb::acquire));
     };
+    if (type == LockType::WRITE || type == LockType::FAIR) {
+      Request fenced = request(Verb::acquire);
+      fenced.fenced = true;
+      fenced.tokens = 1;
+      cases_.push_back({"acquire with a token" + of, fenced});
+    }
     for (const Verb verb :
          {Verb::acquire, Verb::renew, Verb::verify, Verb::expire, Verb::release, Verb::leave}) {
       const std::string name = std::string(to_string(verb)) + of;
@@ -257,7 +265,8 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
       ScriptClient user = as_user({"~*", server.all_channels(), "+@all", rule});
       const Outcome outcome = user.send(each.request);
       if (outcome.kind == Kind::refused) {
-        refused.insert(std::string(script.name) + " " + command);
+        const char* const with = each.request.fenced ? " with a token " : " ";
+        refused.insert(std::string(script.name) + with + command);
         EXPECT_NE(outcome.reason.find("lacks a permission, +" + command + " ("), std::string::npos)
             << outcome.reason;
         EXPECT_EQ(outcome.reason.find("User app"), std::string::npos) << outcome.reason;
@@ -268,6 +277,11 @@ TEST_F(ScriptsWithoutACommand, EachRefusalNamesTheCommandAndNothingBlocksBeyondT
       // connect() refuses a user without HDEL: see RedisStart.
       if (command != "hdel") expect_nothing_blocks(each.request);
     }
+  }
+  for (const char* const token :
+       {"acquire_write with a token get", "acquire_write with a token set",
+        "acquire_fair with a token get", "acquire_fair with a token set"}) {
+    EXPECT_TRUE(refused.contains(token)) << token;
   }
   for (const Script* const script : detail::redis::scripts::all()) {
     if (script->name == "announce" || script->name == "check_batch") continue;  // for no request
