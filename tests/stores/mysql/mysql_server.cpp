@@ -142,10 +142,12 @@ MysqlServer::~MysqlServer() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
+// A server that starts deletes the temporary tables of all others that share its folder for them.
 void MysqlServer::install() const {
   run({std::string(install_program), "--no-defaults", "--user=root",
-       "--datadir=" + (folder_ / "data").string(), "--auth-root-authentication-method=normal",
-       "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M"},
+       "--datadir=" + (folder_ / "data").string(), "--tmpdir=" + folder_.string(),
+       "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+       "--innodb-log-file-size=16M"},
       folder_ / "log");
 }
 
@@ -169,6 +171,7 @@ void MysqlServer::start() {
                                  "--no-defaults",
                                  "--user=root",
                                  "--datadir=" + (folder_ / "data").string(),
+                                 "--tmpdir=" + folder_.string(),
                                  "--socket=" + socket(),
                                  "--port=" + std::to_string(port_),
                                  "--bind-address=127.0.0.1",
