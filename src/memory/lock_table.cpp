@@ -198,7 +198,7 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
     prolong(mine->ends, now, request.lease);
     if (fenced && mine->token == 0) mine->token = last_token_ = next_token(request.tokens, now);
     outcome.kind = Kind::granted;
-    outcome.token = mine->token;
+    outcome.token = fenced ? mine->token : 0;
     return;
   }
 
