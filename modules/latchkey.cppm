@@ -258,7 +258,7 @@ using latchkey::detail::is_key;
 using latchkey::detail::is_policy;
 using latchkey::detail::KeyAt;
 using latchkey::detail::keys;
-using latchkey::detail::names_lock;
+using latchkey::detail::named_type;
 using latchkey::detail::OnceKeyAt;
 using latchkey::detail::placed;
 using latchkey::detail::placed_key;
