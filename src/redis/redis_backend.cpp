@@ -18,9 +18,7 @@ namespace {
 class RedisBackend final : public Backend {
  public:
   RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
-      : connections_(std::move(uri), options),
-        replicas_(options.min_replicas > 0),
-        watches_(options.watch_holds) {
+      : connections_(std::move(uri), options), replicas_(options.min_replicas > 0) {
     const auto failure = connections_.start();
     if (!failure || (may_be_absent && !failure->permanent)) return;
     LockSite site{{}, {}, describe()};
@@ -36,7 +34,7 @@ class RedisBackend final : public Backend {
         offered.revocation = !set;
     offered.pushes = offered.administration = offered.expires = true;
     offered.batches_checks = true;
-    offered.watches = watches_ && !connections_.refused_to_watch();
+    offered.watches = connections_.watches();
     // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
@@ -73,7 +71,7 @@ class RedisBackend final : public Backend {
 
  private:
   ConnectionMultiplexer connections_;
-  const bool replicas_, watches_;
+  const bool replicas_;
 };
 
 }  // namespace

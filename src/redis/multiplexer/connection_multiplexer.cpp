@@ -373,11 +373,10 @@ std::string ConnectionMultiplexer::identity() const {
   return connections.empty() ? std::string() : connections.front()->session.run_id();
 }
 
-bool ConnectionMultiplexer::refused_to_watch() const {
+bool ConnectionMultiplexer::watches() const {
   const ScopedLock lock(state_.mutex);
-  return std::ranges::any_of(state_.router->connections(), [](const auto& connection) {
-    return connection->session.refused_to_watch();
-  });
+  return std::ranges::all_of(state_.router->connections(),
+                             [](const auto& connection) { return connection->session.watches(); });
 }
 
 std::string ConnectionMultiplexer::warning() const {

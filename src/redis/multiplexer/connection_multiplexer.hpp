@@ -96,8 +96,8 @@ class ConnectionMultiplexer final : private ForkParticipant {
   /// say.
   [[nodiscard]] std::string identity() const;
 
-  /// Whether a server has refused to tell of changes of keys.
-  [[nodiscard]] bool refused_to_watch() const;
+  /// Whether each server tells of changes of keys.
+  [[nodiscard]] bool watches() const;
 
   /// Why a server is unsuitable, as a clause; empty if there is no reason.
   [[nodiscard]] std::string warning() const;

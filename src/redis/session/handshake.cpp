@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "redis/protocol/reply.hpp"
@@ -41,12 +42,21 @@ std::string eviction_warning(std::string_view info) {
          std::string(policy) + ", and noeviction would be right";
 }
 
-/// 7 of "7.0.15"; 0 if the text does not begin with a number.
-int major_version(std::string_view text) noexcept {
-  int major = 0;
-  std::from_chars(text.data(), text.data() + text.size(), major);
-  return major;
+/// {7, 0, 15} of "7.0.15"; what the text does not say is 0.
+ServerVersion version_of(std::string_view text) noexcept {
+  ServerVersion version{};
+  for (int& part : version) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), part);
+    if (error != std::errc() || end == text.data() + text.size() || *end != '.') break;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  }
+  return version;
 }
+
+constexpr ServerVersion sharded_channels_since{7, 0, 0};
+/// Before, changes by scripts were notified to their own connection in spite of NOLOOP, so each
+/// renewal would end the watch of its key (redis/redis#11052).
+constexpr ServerVersion noloop_works_since{7, 0, 5};
 
 /// Whether the user lacks the permission for the command.
 bool is_forbidden(std::string_view command, std::string_view error) {
@@ -141,6 +151,11 @@ Handshake::Step Handshake::on_reply(const redisReply& reply, const ChannelSubscr
   return Step::settled;
 }
 
+bool Handshake::watches() const noexcept {
+  const bool too_old = version_ != ServerVersion{} && version_ < noloop_works_since;
+  return login_.watches && watch_refusal_.empty() && !too_old;
+}
+
 Handshake::Step Handshake::fail(Failure failure) {
   failure_ = std::move(failure);
   return Step::failed;
@@ -156,7 +171,7 @@ Handshake::Step Handshake::on_hello(const redisReply& reply) {
   const redisReply* const role = value_of_key(reply, "role");
   if (id != nullptr && id->type == REDIS_REPLY_INTEGER) current_.client_id = id->integer;
   const redisReply* const version = value_of_key(reply, "version");
-  version_has_sharded_ = version != nullptr && major_version(text_of(*version)) >= 7;
+  version_ = version_of(version != nullptr ? text_of(*version) : std::string_view());
   const redisReply* const mode = value_of_key(reply, "mode");
   if (mode != nullptr && text_of(*mode) == "sentinel") return fail(is_sentinel());
   is_replica_ = role != nullptr && (text_of(*role) == "replica" || text_of(*role) == "slave");
@@ -174,7 +189,7 @@ Handshake::Step Handshake::on_hello(const redisReply& reply) {
 Handshake::Step Handshake::on_sharded(const redisReply& reply) {
   const bool error = reply.type == REDIS_REPLY_ERROR;
   const bool may_not_ask = error && text_of(reply).starts_with("NOPERM");
-  sharded_ = may_not_ask ? version_has_sharded_ : !error;
+  sharded_ = may_not_ask ? version_ >= sharded_channels_since : !error;
   if (!sharded_ && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
   return Step::in_progress;
 }
@@ -193,7 +208,7 @@ Handshake::Step Handshake::send_second_flight(const ChannelSubscriptions& wanted
     for (const std::string_view word : login_.layout->release_probe) out.word(word);
     expect(Command::remove);
   }
-  if (login_.watches) {
+  if (watches()) {
     out.command({"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"});
     out.command({"CLIENT", "CACHING", "YES"});
     out.command({"EXISTS", probe_key});
@@ -223,13 +238,13 @@ Handshake::Step Handshake::on_kill(const redisReply& reply) {
 // If CLIENT TRACKING fails, so does CLIENT CACHING: the first error counts. EXISTS may also fail
 // because another node has the key, or because the user may not access this one.
 void Handshake::on_watch_reply(Command command, const redisReply& reply) {
-  if (reply.type != REDIS_REPLY_ERROR || refused_to_watch()) return;
+  if (reply.type != REDIS_REPLY_ERROR || !watch_refusal_.empty()) return;
   if (command == Command::reading && !is_forbidden("exists", text_of(reply))) return;
   watch_refusal_ = server_words(text_of(reply));
 }
 
 std::string Handshake::warning() const {
-  if (!refused_to_watch()) return warning_;
+  if (watch_refusal_.empty()) return warning_;
   const std::string separator = warning_.empty() ? "" : "; ";
   return warning_ + separator +
          "losses are noticed at the next check, at most a third of the lease later, because it "

@@ -24,6 +24,8 @@ namespace latchkey::inline v1::detail::redis {
 void append_hello(CommandBuffer& out, std::string_view user, std::string_view password,
                   std::string_view client_name);
 
+using ServerVersion = std::array<int, 3>;
+
 /// Logs in, ends the previous connection of this session and subscribes to its channels. No request
 /// is sent before the handshake has settled. Pure: replies in, commands out.
 ///
@@ -40,8 +42,8 @@ void append_hello(CommandBuffer& out, std::string_view user, std::string_view pa
 /// |        |                                              | run later                            |
 /// |        | HDEL of a field (SET NX PX: DEL of a key)    | first connection: the permission     |
 /// |        | that does not exist                          | without which no lock is released    |
-/// |        | CLIENT TRACKING ON OPTIN NOLOOP, CLIENT      | watches: whether the server tells of |
-/// |        | CACHING YES, EXISTS of a key that nobody has | changes of keys                      |
+/// |        | CLIENT TRACKING ON OPTIN NOLOOP, CLIENT      | watches, since Redis 7.0.5: whether  |
+/// |        | CACHING YES, EXISTS of a key that nobody has | the server tells of changes of keys  |
 /// |        | SUBSCRIBE channels, PING                     | if there are channels that are not   |
 /// |        |                                              | sharded                              |
 ///
@@ -87,10 +89,9 @@ class Handshake {
   /// Whether releases are published with SPUBLISH.
   [[nodiscard]] bool sharded() const noexcept { return sharded_; }
 
-  /// Whether the server tells of changes of the keys that are read after CLIENT CACHING YES.
-  [[nodiscard]] bool watches() const noexcept { return login_.watches && watch_refusal_.empty(); }
-  /// Whether a server, the current or the last one, has refused that.
-  [[nodiscard]] bool refused_to_watch() const noexcept { return !watch_refusal_.empty(); }
+  /// Whether the server tells of changes of the keys that are read after CLIENT CACHING YES; true
+  /// before the first connection.
+  [[nodiscard]] bool watches() const noexcept;
 
   /// The server's run_id; empty: there is no connection, or INFO does not say.
   [[nodiscard]] const std::string& run_id() const noexcept { return current_.run_id; }
@@ -135,7 +136,7 @@ class Handshake {
   std::size_t expected_ = 0, replies_ = 0, first_flight_ = 0;
   Subscribe subscribe_ = Subscribe::unanswered;
   bool sharded_ = false;
-  bool version_has_sharded_ = false;
+  ServerVersion version_{};  ///< of the server, the current or the last one; 0.0.0: not known
   bool is_replica_ = false;
   Connection current_, previous_;
   std::optional<bool> may_kill_;

@@ -161,7 +161,8 @@ class Session {
   [[nodiscard]] const std::string& server() const noexcept { return deliveries_.server(); }
   /// Why the server is a bad choice, as clauses; empty: it is fine.
   [[nodiscard]] std::string warning() const { return handshake_.warning(); }
-  [[nodiscard]] bool refused_to_watch() const noexcept { return handshake_.refused_to_watch(); }
+  /// Whether the server tells of changes of keys.
+  [[nodiscard]] bool watches() const noexcept { return handshake_.watches(); }
   /// The run_id of the server; empty: it is not connected, or INFO does not say.
   [[nodiscard]] const std::string& run_id() const noexcept { return handshake_.run_id(); }
   [[nodiscard]] bool may_kill() const noexcept { return handshake_.may_kill().value_or(false); }

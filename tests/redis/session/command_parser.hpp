@@ -68,10 +68,12 @@ inline std::string bulk(std::string_view text) {
 /// The replies to HELLO 3 and INFO. `memory` is appended to the INFO.
 inline std::string hello_answer(int client_number, std::string_view run,
                                 std::string_view role = "master", std::string_view memory = {},
-                                std::string_view mode = "standalone") {
-  const std::string info = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + std::string(run) +
+                                std::string_view mode = "standalone",
+                                std::string_view version = "7.0.15") {
+  const std::string info = "# Server\r\nredis_version:" + std::string(version) +
+                           "\r\nrun_id:" + std::string(run) +
                            "\r\n\r\n# Memory\r\nused_memory:12\r\n" + std::string(memory);
-  return "%7\r\n" + bulk("server") + bulk("redis") + bulk("version") + bulk("7.0.15") +
+  return "%7\r\n" + bulk("server") + bulk("redis") + bulk("version") + bulk(version) +
          bulk("proto") + ":3\r\n" + bulk("id") + ":" + std::to_string(client_number) + "\r\n" +
          bulk("mode") + bulk(mode) + bulk("role") + bulk(role) + bulk("modules") + "*0\r\n" + "=" +
          std::to_string(info.size() + 4) + "\r\ntxt:" + info + "\r\n";

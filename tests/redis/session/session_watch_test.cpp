@@ -62,7 +62,7 @@ TEST_F(SessionWatch, TheHandshakeAsksWhetherKeysCanBeWatched) {
                                   ElementsAre("EXISTS", "latchkey_probe")));
   say(":0\r\n:0\r\n+OK\r\n+OK\r\n:0\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
-  EXPECT_FALSE(session.refused_to_watch());
+  EXPECT_TRUE(session.watches());
   EXPECT_EQ(session.warning(), "");
 }
 
@@ -145,7 +145,7 @@ TEST_F(SessionWatch, AServerThatRefusesLocksAllTheSame) {
       "-ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "
       "OPTOUT mode enabled\r\n:0\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
-  EXPECT_TRUE(session.refused_to_watch());
+  EXPECT_FALSE(session.watches());
   EXPECT_THAT(session.warning(),
               AllOf(HasSubstr("no permissions to run the 'client|tracking' command"),
                     HasSubstr("at the next check"), HasSubstr("Options::watch_holds")));
@@ -153,26 +153,51 @@ TEST_F(SessionWatch, AServerThatRefusesLocksAllTheSame) {
   EXPECT_THAT(names(), ElementsAre("EVALSHA a"));
 }
 
+// Such a server tells a connection of the changes that the connection's own scripts make.
+TEST_F(SessionWatch, AServerBefore7_0_5IsNotAskedToWatchAndIsNoFault) {
+  for (const std::string_view version : {"6.0.16", "6.3.4", "7.0", "7.0.4", "7.0.5", "7.2", "8"}) {
+    SCOPED_TRACE(version);
+    const bool tells = version == "7.0.5" || version == "7.2" || version == "8";
+    connect_after_pause();
+    sent();
+    say(testing::hello_answer(11, "run", "master", {}, "standalone", version));
+    std::size_t tracking = 0;
+    std::string replies;
+    for (const Command& command : sent()) {
+      tracking += command[1] == "TRACKING" ? 1 : 0;
+      replies += ":0\r\n";
+    }
+    say(replies);
+    EXPECT_EQ(session.stage(), Session::Stage::up);
+    EXPECT_EQ(tracking, tells ? 1U : 0U);
+    EXPECT_EQ(session.watches(), tells);
+    EXPECT_EQ(session.warning(), "");
+    submit_all({&watch(Verb::renew, "a")});
+    EXPECT_THAT(names(), SizeIs(tells ? 3 : 1));
+    lose();
+  }
+}
+
 TEST_F(SessionWatch, AUserWithoutExistsIsRefused) {
   bring_up_with(
       "+OK\r\n+OK\r\n-NOPERM this user has no permissions to run the 'exists' command\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
-  EXPECT_TRUE(session.refused_to_watch());
+  EXPECT_FALSE(session.watches());
 }
 
 TEST_F(SessionWatch, AProbeOfAKeyThatIsElsewhereRefusesNothing) {
   bring_up_with("+OK\r\n+OK\r\n-MOVED 42 127.0.0.1:7001\r\n");
   EXPECT_EQ(session.stage(), Session::Stage::up);
-  EXPECT_FALSE(session.refused_to_watch());
+  EXPECT_TRUE(session.watches());
 }
 
 TEST_F(SessionWatch, ANewConnectionAsksAnew) {
   bring_up_with("-NOPERM no\r\n-ERR no\r\n:0\r\n");
-  ASSERT_TRUE(session.refused_to_watch());
+  ASSERT_FALSE(session.watches());
   lose();
   bring_up();
   EXPECT_EQ(session.stage(), Session::Stage::up);
-  EXPECT_FALSE(session.refused_to_watch());
+  EXPECT_TRUE(session.watches());
   submit_all({&watch(Verb::renew, "a")});
   EXPECT_THAT(names(), ElementsAre("EVALSHA a", "CLIENT", "EXISTS"));
 }
