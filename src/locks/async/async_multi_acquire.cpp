@@ -107,21 +107,20 @@ std::optional<Hold> AsyncMultiAcquire::take() {
   MultiHold::Owned together = MultiHold::make(parts_.size(), [&](std::size_t member) {
     return parts_[member].space->without_prefix(set_->key_of(member));
   });
-  HoldTerms terms{
-      .type = LockType::REENTRANT, .watchdog = attempt_.lease.is_watchdog(), .detached = true};
   for (std::size_t member = parts_.size(); member-- > 0;) {
     order_after_grant(parts_[member].lock->key, parts_[member].lock->type);
   }
   together->set_named_order(set_->places());
   for (std::size_t member = 0; member < parts_.size(); ++member) {
     RemoteHold& hold = *steps_.take(member);
-    terms.type = parts_[member].lock->type;
-    terms.fenced = attempt_.fenced || terms.type == LockType::FENCED;
-    terms.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
-    together->add(hold, terms);
+    HoldTerms its = first_terms(parts_[member].lock->type, attempt_.lease, attempt_.fenced);
+    its.detached = true;
+    its.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
+    together->add(hold, its);
   }
-  terms.type = parts_.front().lock->type;
-  return HoldAccess::make(together.release(), terms);
+  return HoldAccess::make(together.release(), {.type = parts_.front().lock->type,
+                                               .watchdog = attempt_.lease.is_watchdog(),
+                                               .detached = true});
 }
 
 void AsyncMultiAcquire::fail() {

@@ -65,8 +65,7 @@ void MultiHold::reset() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
   named_.clear();
   name_.clear();
   end_forwards();
-  stop_ = std::stop_source(std::nostopstate);
-  revocation_ = std::stop_source(std::nostopstate);
+  loss_.source = revocation_.source = std::stop_source(std::nostopstate);
 }
 
 bool MultiHold::covers(std::string_view key) const noexcept {
@@ -121,17 +120,24 @@ bool MultiHold::lost() const noexcept {
   return std::ranges::any_of(holds_, [](const SingleHold& hold) { return hold.lost(); });
 }
 
-std::stop_token MultiHold::stop_token() {
-  const ScopedLock lock(mutex_);
-  if (!stop_.stop_possible()) {
-    stop_ = std::stop_source();
+template <class TokenOf, class Requested>
+std::stop_token MultiHold::joint_token(JointStop& stop, const TokenOf& token_of,
+                                       const Requested& requested) {
+  if (!stop.source.stop_possible()) {
+    stop.source = std::stop_source();
     for (const SingleHold& hold : holds_) {
       if (hold.inherited()) continue;
-      forwards_.emplace_back(hold.stop_token(), ForwardStop{*hold.remote().space, stop_});
+      stop.forwards.emplace_back(token_of(hold), ForwardStop{*hold.remote().space, stop.source});
     }
-    if (lost()) stop_.request_stop();  // no callback is registered yet
+    if (requested()) stop.source.request_stop();  // no callback is registered yet
   }
-  return stop_.get_token();
+  return stop.source.get_token();
+}
+
+std::stop_token MultiHold::stop_token() {
+  const ScopedLock lock(mutex_);
+  return joint_token(
+      loss_, [](const SingleHold& hold) { return hold.stop_token(); }, [&] { return lost(); });
 }
 
 // Each is asked, so that each listens.
@@ -143,16 +149,9 @@ bool MultiHold::revoked() const noexcept {
 
 std::stop_token MultiHold::revocation_token() {
   const ScopedLock lock(mutex_);
-  if (!revocation_.stop_possible()) {
-    revocation_ = std::stop_source();
-    for (const SingleHold& hold : holds_) {
-      if (hold.inherited()) continue;
-      revocation_forwards_.emplace_back(hold.revocation_token(),
-                                        ForwardStop{*hold.remote().space, revocation_});
-    }
-    if (revoked()) revocation_.request_stop();  // no callback is registered yet
-  }
-  return revocation_.get_token();
+  return joint_token(
+      revocation_, [](const SingleHold& hold) { return hold.revocation_token(); },
+      [&] { return revoked(); });
 }
 
 void MultiHold::ForwardStop::operator()() noexcept { space.reporter().post(std::move(to)); }

@@ -95,11 +95,21 @@ class MultiHold {
     void operator()() noexcept;
   };
 
+  /// A token of all holds, whose stop is requested with that of any.
+  struct JointStop {
+    std::stop_source source{std::nostopstate};
+    std::list<std::stop_callback<ForwardStop>> forwards;
+  };
+  /// `token_of` gives that of one hold, and `requested` says whether one was requested already.
+  template <class TokenOf, class Requested>
+  [[nodiscard]] std::stop_token joint_token(JointStop& stop, const TokenOf& token_of,
+                                            const Requested& requested);
+
   /// Ends the forwarding of stop requests, which from now on are about nothing that is held. Takes
   /// no mutex, because nobody asks for a stop token any more.
   void end_forwards() noexcept LATCHKEY_NO_THREAD_SAFETY_ANALYSIS {
-    forwards_.clear();
-    revocation_forwards_.clear();
+    loss_.forwards.clear();
+    revocation_.forwards.clear();
   }
   /// Releases holds from the front of `left` at once, and takes them off, until one cannot be.
   static void release_at_once(std::span<SingleHold>& left,
@@ -116,10 +126,8 @@ class MultiHold {
   std::vector<SingleHold> holds_;
   std::vector<std::uint16_t> named_;  ///< set_named_order; empty: as in holds_
   Mutex mutex_;
-  std::stop_source stop_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
-  std::list<std::stop_callback<ForwardStop>> forwards_ LATCHKEY_GUARDED_BY(mutex_);
-  std::stop_source revocation_ LATCHKEY_GUARDED_BY(mutex_){std::nostopstate};
-  std::list<std::stop_callback<ForwardStop>> revocation_forwards_ LATCHKEY_GUARDED_BY(mutex_);
+  JointStop loss_ LATCHKEY_GUARDED_BY(mutex_);
+  JointStop revocation_ LATCHKEY_GUARDED_BY(mutex_);
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -200,9 +200,7 @@ Hold MultiAcquire::take() {
   together->set_named_order(set_.places());
   for (std::size_t member = 0; member < parts_.size(); ++member) {
     RemoteHold& hold = *steps_.take(member);
-    HoldTerms its = terms;
-    its.type = parts_[member].lock->type;
-    its.fenced = attempt_.fenced || its.type == LockType::FENCED;
+    HoldTerms its = first_terms(parts_[member].lock->type, attempt_.lease, attempt_.fenced);
     its.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
     together->add(hold, its);
   }
