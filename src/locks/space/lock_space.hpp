@@ -90,9 +90,10 @@ class LockSpace final : public Sink, public ForkParticipant {
                            LockType type) const {
     if (cancel.stop_requested()) throw Cancelled(site_of(key, type));
   }
-  /// Runs a request that no coordinator makes: inspect, list, force_release, resize, or the release
-  /// of somebody else's hold.
-  Outcome::Kind administer(const Request& request);
+  /// Runs a request that no coordinator makes: inspect, list, force_release, resize, revoke, or the
+  /// release of somebody else's hold.
+  Outcome administered(const Request& request);
+  Outcome::Kind administer(const Request& request) { return administered(request).kind; }
   /// Runs several such requests at once. Throws if one of them failed.
   void administer_all(std::span<const Request> requests);
   /// Waits for holds for at most `drain`, which a stop request of `hurry` ends early, and then

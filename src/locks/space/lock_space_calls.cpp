@@ -248,21 +248,19 @@ std::size_t LockSpace::revoke(std::string_view key) {
     throw std::invalid_argument(describe() +
                                 " cannot ask a holder to release its lock; memory: and redis: can");
   }
-  const SanitizerPause pause;
-  auto asked = std::make_unique<DirectRequest>();
-  asked->verb = Verb::revoke;
-  asked->key = key;
-  static_cast<void>(direct_requests_.run(asked, Clock::never()));
-  static_cast<void>(kind_or_throw(*asked));
-  return asked->outcome.notified;
+  Request request;
+  request.verb = Verb::revoke;
+  request.key = key;
+  return administered(request).notified;
 }
 
-Outcome::Kind LockSpace::administer(const Request& request) {
+Outcome LockSpace::administered(const Request& request) {
   const SanitizerPause pause;
   auto asked = std::make_unique<DirectRequest>();
   static_cast<Request&>(*asked) = request;
   static_cast<void>(direct_requests_.run(asked, Clock::never()));
-  return kind_or_throw(*asked);
+  static_cast<void>(kind_or_throw(*asked));
+  return std::move(asked->outcome);
 }
 
 void LockSpace::administer_all(std::span<const Request> requests) {

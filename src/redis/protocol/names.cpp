@@ -57,6 +57,10 @@ std::optional<std::string> refuse_semaphore_name(std::string_view key) {
                ":permits"});
 }
 
+std::string revoke_channel_of(const Tag& tag) {
+  return join({revoke_channel_prefix, tag.open(), tag.name, tag.close(), tag.braced ? ":" : ""});
+}
+
 Channels channels_of(const Request& request, const Layout& layout) {
   const std::string_view key = request.key;
   const Tag tag(key);
@@ -67,8 +71,7 @@ Channels channels_of(const Request& request, const Layout& layout) {
     return channels;
   }
   if (request.revocations) {
-    channels.names[0] =
-        join({revoke_channel_prefix, tag.open(), key, tag.close(), tag.braced ? ":" : ""});
+    channels.names[0] = revoke_channel_of(tag);
     channels.count = 1;
     return channels;
   }

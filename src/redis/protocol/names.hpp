@@ -143,4 +143,7 @@ struct Channels {
 };
 [[nodiscard]] Channels channels_of(const Request& request, const Layout& layout = redisson_layout);
 
+/// The channel on which those who hold the lock of `tag` are asked to release it.
+[[nodiscard]] std::string revoke_channel_of(const Tag& tag);
+
 }  // namespace latchkey::inline v1::detail::redis

@@ -56,9 +56,7 @@ class ArgumentWriter {
       case taken: return buffer_.number(request_.permits.taken);
       case total: return buffer_.number(request_.permits.total);
       case permit_channel: return derived(permit_channel_prefix);
-      case revoke_channel:
-        return buffer_.word(
-            {revoke_channel_prefix, tag_.open(), tag_.name, tag_.close(), tag_.braced ? ":" : ""});
+      case revoke_channel: return buffer_.word(revoke_channel_of(tag_));
     }
   }
 
