@@ -116,6 +116,13 @@ constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcep
   return lease;
 }
 
+/// Lease::length, or the time that held_at_most allows if that is shorter.
+[[nodiscard]] constexpr std::chrono::milliseconds limited_length(
+    const Lease& lease, std::chrono::milliseconds period) noexcept {
+  const std::chrono::milliseconds length = lease.length(period), limit = lease.held_at_most();
+  return limit.count() == 0 || length < limit ? length : limit;
+}
+
 }  // namespace detail
 
 }  // namespace latchkey::inline v1

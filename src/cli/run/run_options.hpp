@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -76,9 +75,7 @@ struct RunOptions {
 
   /// The length of the lease, or the time of --held-at-most if that is shorter.
   [[nodiscard]] std::chrono::milliseconds lease_length() const noexcept {
-    const std::chrono::milliseconds length = lease.length(watchdog_period);
-    const std::chrono::milliseconds limit = lease.held_at_most();
-    return limit.count() == 0 ? length : std::min(length, limit);
+    return detail::limited_length(lease, watchdog_period);
   }
 };
 

@@ -162,9 +162,7 @@ class MultiAcquireSteps {
   }
 
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept {
-    const std::chrono::milliseconds length = lease_.length(std::chrono::milliseconds(0));
-    const std::chrono::milliseconds most = lease_.held_at_most();
-    return most.count() == 0 ? length : std::min(length, most);
+    return limited_length(lease_, std::chrono::milliseconds(0));
   }
   [[nodiscard]] bool needs_extension(std::size_t member) const noexcept {
     if (lease_.is_watchdog()) return false;

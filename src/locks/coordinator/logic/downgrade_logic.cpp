@@ -59,8 +59,7 @@ void DowngradeLogic::on_reply(RemoteHold& hold, const Outcome& outcome) {
   state_.holds.due_by(hold.check_at);
   if (call != nullptr) answer_release(*call, hold, outcome);
   if (!granted) LeaseLogic(*this).answer_renewals(hold, outcome);
-  const bool changed = hold.watch == RemoteHold::Watch::changed;
-  if (granted && (changed || hold.wanted.count() > 0)) LeaseLogic(*this).check(hold);
+  if (granted) LeaseLogic(*this).check_if_asked_again(hold);
   AcquireLogic(*this).dispatch_waiters();
 }
 

@@ -17,6 +17,7 @@ namespace latchkey::inline v1::detail {
 using std::chrono::milliseconds;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
+using Watch = RemoteHold::Watch;
 
 void LeaseLogic::extend(RemoteHold& hold, milliseconds lease, Call& call) {
   call.kind = Call::Kind::extend;
@@ -95,7 +96,6 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
 }
 
 void LeaseLogic::ask_to_watch(RemoteHold& hold) {
-  using Watch = RemoteHold::Watch;
   const bool follows_change = hold.watch == Watch::changed;
   hold.check_request.watch = can_be_watched(hold) && hold.stage == Stage::held && !follows_change &&
                              is_old_enough_to_watch(hold, now());
@@ -133,8 +133,12 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   state_.holds.due_by(hold.check_at);
   answer_renewals(hold, outcome);
   DowngradeLogic(*this).cancel_if_reentered(hold);
-  const bool changed = hold.watch == RemoteHold::Watch::changed;
-  if (granted && (changed || hold.wanted.count() > 0 || hold.awaits_downgrade())) check(hold);
+  if (granted) check_if_asked_again(hold);
+}
+
+void LeaseLogic::check_if_asked_again(RemoteHold& hold) {
+  const bool changed = hold.watch == Watch::changed;
+  if (changed || hold.wanted.count() > 0 || hold.awaits_downgrade()) check(hold);
 }
 
 // Moves the deadline. False: a thread has seen it pass since the time of this event was read.
@@ -265,8 +269,8 @@ void LeaseLogic::on_change(RemoteHold& hold, bool of_one_key) {
   constexpr Clock::duration pause = std::chrono::seconds(1);
   if (hold.joined != nullptr || hold.is_lost(now())) return;
   const bool in_flight = hold.check_request.in_flight;
-  if (hold.watch == RemoteHold::Watch::on || (in_flight && !of_one_key)) {
-    hold.watch = RemoteHold::Watch::changed;
+  if (hold.watch == Watch::on || (in_flight && !of_one_key)) {
+    hold.watch = Watch::changed;
     if (!in_flight) check(hold);
   } else if (!of_one_key) {
     const Clock::time_point at = later(hold.check_request.sent, pause);
@@ -297,3 +301,4 @@ void LeaseLogic::tick(RemoteHold& hold) {
 }
 
 }  // namespace latchkey::inline v1::detail
+// tidy: long-file because the life of one lease is one subject

@@ -55,6 +55,8 @@ class LeaseLogic : public KeyEvent {
   /// Sends the check that is due: a downgrade, a renewal that is wanted or kept up, or else a
   /// verify.
   void check(RemoteHold& hold);
+  /// Checks `hold` once more if somebody wanted that while the last check was under way.
+  void check_if_asked_again(RemoteHold& hold);
   /// Answers the calls that wait for a renewal of `hold` by `outcome`, the reply to its check, or
   /// keeps them waiting for the next one.
   void answer_renewals(RemoteHold& hold, const Outcome& outcome);
