@@ -31,11 +31,7 @@ class RedisAllOf : public ::testing::Test {
     return locks.all_of(std::move(members));
   }
   /// How many scripts the server has run.
-  int scripts() {
-    const std::string info = client_({"INFO", "commandstats"}).text();
-    const std::size_t at = info.find("cmdstat_evalsha:calls=");
-    return at == std::string::npos ? 0 : std::stoi(info.substr(at + 22));
-  }
+  long long scripts() { return client_.calls("evalsha"); }
   [[nodiscard]] bool empty() { return client_({"KEYS", "*"}).list().empty(); }
 
   RedisServer server_;
@@ -47,7 +43,7 @@ TEST_F(RedisAllOf, AcquireTakesOneScriptAndReleaseLeavesNoKey) {
   {
     const Hold warm = all(locks).acquire();
   }
-  const int before = scripts();
+  const long long before = scripts();
   Hold hold = all(locks).acquire(0ms, 30s);
   EXPECT_EQ(scripts() - before, 1);
   EXPECT_EQ(client_({"KEYS", "*"}).list().size(), 5U);

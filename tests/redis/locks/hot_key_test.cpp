@@ -60,12 +60,7 @@ class HotKey : public ::testing::TestWithParam<LockType> {
     return grants;
   }
 
-  [[nodiscard]] long long scripts_run() {
-    auto client = server_.client();
-    const std::string text = client({"INFO", "commandstats"}).text();
-    const std::size_t at = text.find("cmdstat_evalsha:calls=");
-    return at == std::string::npos ? 0 : std::stoll(text.substr(text.find('=', at) + 1));
-  }
+  [[nodiscard]] long long scripts_run() { return server_.client().calls("evalsha"); }
 
   RedisServer server_;
 

@@ -26,14 +26,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using enum LockType;
 
-/// How often the server has run `command`, in the spelling of INFO commandstats.
-long long calls(RedisClient& client, std::string_view command) {
-  const std::string text = client({"INFO", "commandstats"}).text();
-  const std::string label = "cmdstat_" + std::string(command) + ":calls=";
-  const std::size_t at = text.find(label);
-  return at == std::string::npos ? 0 : std::stoll(text.substr(at + label.size()));
-}
-
 class RedisWatch : public ::testing::Test {
  protected:
   /// Each hold has this lease. Without a watch its loss is known after a third of it.
@@ -137,7 +129,7 @@ TEST_F(RedisWatch, ManyHoldsAreLostTogetherByFlushall) {
   client_({"CONFIG", "RESETSTAT"});
   client_({"FLUSHALL"});
   ASSERT_TRUE(events.await(Event::Kind::lost, count));
-  EXPECT_LE(calls(client_, "evalsha") + calls(client_, "eval"), count / 20) << "sent together";
+  EXPECT_LE(client_.calls("evalsha") + client_.calls("eval"), count / 20) << "sent together";
 }
 
 TEST_F(RedisWatch, OwnRenewalsCauseNoChecks) {
@@ -151,9 +143,9 @@ TEST_F(RedisWatch, OwnRenewalsCauseNoChecks) {
   client_({"CONFIG", "RESETSTAT"});
   ASSERT_TRUE(recorder.await(Event::Kind::renewed, before + 4));
   // The reply to the first may have been on its way at the reset, and the next may be on its way.
-  const long long checks = calls(client_, "evalsha") + calls(client_, "eval");
+  const long long checks = client_.calls("evalsha") + client_.calls("eval");
   EXPECT_LE(checks, static_cast<long long>(recorder.count(Event::Kind::renewed) - before) + 1);
-  EXPECT_LE(calls(client_, "exists"), checks) << "each renewal has the key watched anew";
+  EXPECT_LE(client_.calls("exists"), checks) << "each renewal has the key watched anew";
   EXPECT_TRUE(is_lost_at_once(hold, [&] { client_({"DEL", "k"}); }));
 }
 
@@ -182,7 +174,7 @@ TEST_F(RedisWatch, AChangeThatLeavesTheHoldIsNoLoss) {
   ASSERT_TRUE(await_watched(idle + 1));
   client_({"CONFIG", "RESETSTAT"});
   client_({"PEXPIRE", "k", "29000"});
-  EXPECT_TRUE(eventually([&] { return calls(client_, "evalsha") + calls(client_, "eval") > 0; }));
+  EXPECT_TRUE(eventually([&] { return client_.calls("evalsha") + client_.calls("eval") > 0; }));
   EXPECT_TRUE(hold.release());
   EXPECT_EQ(recorder_.count(Event::Kind::lost), 0U);
 }
@@ -270,7 +262,7 @@ TEST_F(RedisWatch, TheOptionSwitchesItOff) {
   const Hold hold = locks.lock("k").acquire(0ms, 2s);
   client_({"DEL", "k"});
   EXPECT_TRUE(eventually([&] { return hold.lost(); })) << "by the next check";
-  EXPECT_EQ(calls(client_, "client|tracking") + calls(client_, "client|caching"), 0);
+  EXPECT_EQ(client_.calls("client|tracking") + client_.calls("client|caching"), 0);
 }
 
 }  // namespace

@@ -64,6 +64,13 @@ Reply RedisClient::operator()(std::initializer_list<std::string_view> words) {
   return send(buffer.bytes());
 }
 
+long long RedisClient::calls(std::string_view command) {
+  const std::string text = (*this)({"INFO", "commandstats"}).text();
+  const std::string label = "cmdstat_" + std::string(command) + ":calls=";
+  const std::size_t at = text.find(label);
+  return at == std::string::npos ? 0 : std::stoll(text.substr(at + label.size()));
+}
+
 Reply RedisClient::send(std::string_view command) {
   redisAppendFormattedCommand(context_.get(), command.data(), command.size());
   void* reply = nullptr;

@@ -47,6 +47,8 @@ class RedisClient {
   Reply operator()(std::initializer_list<std::string_view> words);
   /// Sends a command that is already encoded.
   Reply send(std::string_view command);
+  /// How often the server has run `command`, in the spelling of INFO commandstats.
+  long long calls(std::string_view command);
   /// The next message, such as a push. Empty if none arrives in time.
   std::optional<Reply> receive(std::chrono::milliseconds patience);
 

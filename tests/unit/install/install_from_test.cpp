@@ -281,14 +281,18 @@ TEST(InstallFrom, AMalformedUriIsAnErrorWithoutItsSecrets) {
       "");
 }
 
+std::unique_ptr<Backend> mock_that_offers(const Capabilities& offered) {
+  auto backend = std::make_unique<::testing::NiceMock<testing::MockBackend>>();
+  backend->offer(offered);
+  return backend;
+}
+
 TEST(InstallFrom, ALeaseThatTheBackendDoesNotOfferIsAnErrorAtItsPlace) {
   EXPECT_EQ(in_child([](Findings& findings) {
               register_backend("brief", [](std::string_view, const Options&) {
-                auto backend = std::make_unique<::testing::NiceMock<testing::MockBackend>>();
                 Capabilities offered;
                 offered.max_lease = 60s;
-                backend->offer(offered);
-                return std::unique_ptr<Backend>(std::move(backend));
+                return mock_that_offers(offered);
               });
               const PolicyText file("backends: {main: \"brief:\"}\npolicies:\n  money: " +
                                     std::string("{key: a, lease: 5m}\n"));
@@ -304,11 +308,9 @@ TEST(InstallFrom, ALeaseThatTheBackendDoesNotOfferIsAnErrorAtItsPlace) {
 TEST(InstallFrom, ATokenThatTheBackendDoesNotGiveIsAnErrorAtItsPlace) {
   EXPECT_EQ(in_child([](Findings& findings) {
               register_backend("poor", [](std::string_view, const Options&) {
-                auto backend = std::make_unique<::testing::NiceMock<testing::MockBackend>>();
                 Capabilities offered;
                 offered.read_write = offered.fenced = true;
-                backend->offer(offered);
-                return std::unique_ptr<Backend>(std::move(backend));
+                return mock_that_offers(offered);
               });
               const PolicyText file("backends: {main: \"poor:\"}\npolicies:\n  money: " +
                                     std::string("{key: a, type: WRITE, fenced: true}\n"));
