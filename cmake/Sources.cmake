@@ -362,6 +362,7 @@ set(latchkey_reflection_headers
   include/latchkey/annotations/key_sentence.hpp
   include/latchkey/annotations/key_shape.hpp
   include/latchkey/annotations/mistakes.hpp
+  include/latchkey/annotations/plain_word.hpp
   include/latchkey/annotations/proxy.hpp
   include/latchkey/annotations/scope.hpp
   include/latchkey/annotations/values.hpp

@@ -27,19 +27,21 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
+/// The key of an annotation, where the site has it.
+template <std::meta::info Function, std::size_t Index>
+consteval std::string_view annotation_key() noexcept {
+  const std::string_view key = annotation_value<Function, Index>.said.key.view();
+  if constexpr (Index != 0) {
+    return key;
+  } else {
+    return {site_texts<Function>.data + site_texts<Function>.key, key.size()};
+  }
+}
+
 /// The text of an annotation as the callable that LOCKED's macro makes.
 template <std::meta::info Function, std::size_t Index>
 struct AnnotationText {
   static constexpr const LockConstants& said = annotation_value<Function, Index>.said;
-
-  /// The key, where the site has it.
-  static consteval std::string_view key() noexcept {
-    if constexpr (Index != 0) {
-      return said.key.view();
-    } else {
-      return {site_texts<Function>.data + site_texts<Function>.key, said.key.size};
-    }
-  }
 
   consteval PlacedText operator()() const noexcept {
     return {said.key.view(), {}, terms_text(said)};
@@ -140,44 +142,25 @@ consteval std::meta::info find_key_shape(const LockConstants& said, std::meta::i
   return substitute(^^KeyShape, shape);
 }
 
+/// The room of a site for the key of an annotation.
+template <const LockConstants& said>
+using SiteOfAnnotation = LockedSiteOf<said.parsed.parse.node_count + 1U>;
+
 /// The key of an annotation that fits.
-template <class Text, class Shape>
+template <std::meta::info Function, std::size_t Index, class Shape>
 struct AnnotatedKey {
   using Verdict = key_error::Fits;
-  static constexpr const LockConstants& said = Text::said;
-  static constexpr std::size_t node_count = said.parsed.parse.node_count + 1U;
+  using Site = SiteOfAnnotation<annotation_value<Function, Index>.said>;
 
   static consteval LockedKey key() {
+    const ParsedConstant& parsed = annotation_value<Function, Index>.said.parsed;
     LockedKey key;
-    key.key = {Text::key(), said.parsed.nodes, said.parsed.parse.root};
+    key.key = {annotation_key<Function, Index>(), parsed.nodes, parsed.parse.root};
     key.render = &Shape::render;
     key.is_one = true;
     return key;
   }
 };
-
-/// The key that LOCKED would have found, without instances of its own if the key fits.
-consteval std::meta::info find_annotated_key(std::meta::info text, const LockConstants& said,
-                                             std::meta::info function, std::meta::info where,
-                                             const std::vector<std::meta::info>& types) {
-  const std::meta::info shape = find_key_shape(said, function, types);
-  std::vector<std::meta::info> arguments(1, text);
-  if (shape != ^^void) {
-    arguments.push_back(shape);
-    return substitute(^^AnnotatedKey, arguments);
-  }
-  arguments.push_back(where);
-  for (const std::meta::info type : types) arguments.push_back(type);
-  return substitute(^^OneKey, arguments);
-}
-// clang-format off
-template <std::meta::info Function, std::size_t Index, std::size_t Count, class... Arguments>
-struct LockedKeyFor<AnnotationText<Function, Index>, PlacedText, ParametersOf<Function, Count>,
-                    Arguments...>
-    : [:find_annotated_key(^^AnnotationText<Function, Index>,
-                           annotation_value<Function, Index>.said, Function,
-                           ^^ParametersOf<Function, Count>, {^^Arguments...}):] {};
-// clang-format on
 
 }  // namespace latchkey::inline v1::detail
 #pragma GCC visibility pop

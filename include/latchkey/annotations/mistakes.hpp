@@ -202,49 +202,15 @@ consteval MistakeText check_word_and_keys() {
   }
 }
 
-template <std::meta::info Function>
-inline constexpr bool key_fits = AnnotatedCall<Function>::Ready::Key::Verdict::value;
-
-/// Whether a function has one lock and nothing that could be a mistake. Cheap for the compiler:
-/// only for other functions it looks for the sentence.
-consteval bool is_plainly_right(std::meta::info function) {
-  if (is_constructor(function) || is_destructor(function) || is_virtual(function) ||
-      parameters_of(function).size() > most_parameters) {
-    return false;
-  }
-  bool has_lock = false;
-  for (const std::meta::info annotation : annotations_of(function)) {
-    if (!is_call_annotation(annotation)) continue;
-    if (has_lock || !is_lock_annotation(annotation)) return false;
-    has_lock = true;
-  }
-  return has_lock && knows_result(function) && !is_coroutine(return_type_of(function)) &&
-         extract<bool>(substitute(^^key_fits, {
-                                                  std::meta::reflect_constant(function)}));
-}
-
 template <std::meta::info Function, bool is_scope>
 inline constexpr MistakeText word_check = check_word_and_keys<Function, is_scope>();
 
 /// The first mistake of a function with a word, if it has one.
 consteval MistakeText check_word(std::meta::info function, bool is_scope) {
-  if (is_plainly_right(function)) return {};
   return extract<MistakeText>(substitute(^^word_check, {
                                                            std::meta::reflect_constant(function),
                                                            std::meta::reflect_constant(is_scope)}));
 }
-
-/// The errors of the options, which LOCKED has, too; none after another mistake.
-template <bool fits>
-struct OptionChecksIf {
-  template <std::meta::info Function>
-  using Of = SiteChecks<>;
-};
-template <>
-struct OptionChecksIf<true> {
-  template <std::meta::info Function>
-  using Of = typename AnnotatedCall<Function>::OptionChecks;
-};
 
 /// A coroutine that a proxy calls owns its arguments: the lock may keep it waiting.
 consteval std::string proxied_coroutine_mistake(std::meta::info function) {

@@ -16,6 +16,7 @@
 #include <latchkey/annotations/call.hpp>
 #include <latchkey/annotations/function.hpp>
 #include <latchkey/annotations/mistakes.hpp>
+#include <latchkey/annotations/plain_word.hpp>
 #include <latchkey/aspect/call.hpp>
 #include <latchkey/aspect/method_frame.hpp>
 #include <latchkey/locked/body_kind.hpp>

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <meta>
+#include <vector>
 
 #include <latchkey/annotations/binding.hpp>
 #include <latchkey/annotations/call.hpp>
 #include <latchkey/annotations/function.hpp>
 #include <latchkey/annotations/mistakes.hpp>
+#include <latchkey/annotations/plain_word.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
@@ -23,23 +25,52 @@ consteval std::meta::info parameter_at(std::meta::info function, std::size_t ind
   return variable_of(parameters_of(function)[index]);
 }
 
-/// Registers the word in a function. Its use registers the site, too, which a proxy and overriding
-/// functions may share: a site is linked once.
-template <std::meta::info Function,
-          bool is_override = AnnotatedCall<Function>::annotated != Function>
-inline const bool lock_word_registered =
-    (WordIn<Function>::facts.link(AnnotatedCall<Function>::site),
-     WordIn<Function>::facts.has_word.state());
+/// The call of any function, and the checks of its options.
 template <std::meta::info Function>
-inline const bool lock_word_registered<Function, true> =
-    (static_cast<void>(&AnnotatedCall<Function>::Ready::template registered<
-                       typename AnnotatedCall<Function>::Result>),
-     WordIn<Function>::facts.has_word.state());
+struct CheckedWord {
+  using Call = AnnotatedCall<Function>;
+  using OptionChecks = typename Call::OptionChecks;
+};
 
+/// The word of a function that has no PlainWord, with the members of one.
 template <std::meta::info Function>
-using WordScope =
-    typename WordScopeIf<AnnotatedCall<Function>::Ready::Options::always_runs>::template Of<
-        AnnotatedCall<Function>, is_virtual(Function)>;
+struct AnyWord : CheckedWord<Function> {
+  using typename CheckedWord<Function>::Call;
+  using Scope =
+      typename WordScopeIf<Call::Ready::Options::always_runs>::template Of<Call,
+                                                                           is_virtual(Function)>;
+
+  static constexpr const auto& aspect = word_aspect<Call::annotated>;
+  static constexpr LockedSite& site = Call::site;
+  // A site that overriding functions may share is linked once.
+  static inline const bool registered = [] {
+    if constexpr (Call::annotated == Function) {
+      WordIn<Function>::facts.link(site);
+    } else {
+      Call::Ready::template enroll<typename Call::Result>();
+    }
+    return WordIn<Function>::facts.has_word.state();
+  }();
+};
+
+/// The PlainWord of a function, or its AnyWord.
+consteval std::meta::info word_of(std::meta::info function, std::meta::info plain) {
+  if (plain != std::meta::info()) return plain;
+  const std::vector<std::meta::info> arguments(1, std::meta::reflect_constant(function));
+  return substitute(^^AnyWord, arguments);
+}
+
+/// The checks of a word's options, which LOCKED has, too; none after another mistake.
+template <bool fits>
+struct OptionChecksIf {
+  template <class Word>
+  using Of = SiteChecks<>;
+};
+template <>
+struct OptionChecksIf<true> {
+  template <class Word>
+  using Of = typename Word::OptionChecks;
+};
 
 /// `annotated_body<function>(addresses) && body`.
 template <std::meta::info Function>
@@ -75,33 +106,35 @@ template <std::meta::info Function>
   LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(8)                                                        \
   LATCHKEY_DETAIL_FOUR_WORD_PARAMETERS(12)
 
-#define LATCHKEY_DETAIL_CHECK_WORD(is_scope)                                                     \
-  constexpr ::latchkey::detail::MistakeText latchkey_mistake =                                   \
-      ::latchkey::detail::check_word(LATCHKEY_DETAIL_THIS_FUNCTION, is_scope);                   \
-  static_assert(latchkey_mistake.fits, latchkey_mistake);                                        \
-  static_assert(::latchkey::detail::OptionChecksIf<latchkey_mistake.fits>::                      \
-                    template Of<LATCHKEY_DETAIL_THIS_FUNCTION>::run())
-
 // [[indeterminate]]: C++26 has other variables filled before their constructors run (P2795).
 /// LOCK_ANNOTATED; takes the lock of this function's [[=latchkey::locked(...)]] from here to the
 /// end of the scope. What a call of LOCKED throws or returns instead of its body, the function
 /// throws or returns here.
 #define LATCHKEY_LOCK_ANNOTATED                                                                  \
-  LATCHKEY_DETAIL_CHECK_WORD(true);                                                              \
-  static_cast<void>(&::latchkey::detail::lock_word_registered<LATCHKEY_DETAIL_THIS_FUNCTION>);   \
+  constexpr ::std::meta::info latchkey_plain =                                                   \
+      ::latchkey::detail::plain_word<LATCHKEY_DETAIL_THIS_FUNCTION>;                             \
+  constexpr ::latchkey::detail::MistakeText latchkey_mistake =                                   \
+      ::latchkey::detail::check_scope(LATCHKEY_DETAIL_THIS_FUNCTION, latchkey_plain);            \
+  static_assert(latchkey_mistake.fits, latchkey_mistake);                                        \
+  using LatchkeyWord = typename[:                                                                \
+      ::latchkey::detail::word_of(LATCHKEY_DETAIL_THIS_FUNCTION, latchkey_plain) :];             \
+  static_assert(::latchkey::detail::OptionChecksIf<latchkey_mistake.fits>::                      \
+                    template Of<LatchkeyWord>::run());                                           \
+  static_cast<void>(&LatchkeyWord::registered);                                                  \
   LATCHKEY_DETAIL_WORD_PARAMETERS                                                                \
-  [[indeterminate]] ::latchkey::detail::WordScope<LATCHKEY_DETAIL_THIS_FUNCTION> latchkey_scope( \
-      ::latchkey::detail::word_aspect<                                                           \
-          ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::annotated>,          \
-      ::latchkey::detail::AnnotatedCall<LATCHKEY_DETAIL_THIS_FUNCTION>::site,                    \
-      latchkey_parameters);                                                                      \
+  [[indeterminate]] typename LatchkeyWord::Scope latchkey_scope(                                 \
+      LatchkeyWord::aspect, LatchkeyWord::site, latchkey_parameters);                            \
   if constexpr (!latchkey_scope.always_runs)                                                     \
     if (!latchkey_scope.runs()) [[unlikely]] return latchkey_scope.without_body()
 
 /// AROUND_ANNOTATED { body }; runs the body under all annotations of this function, also
 /// latchkey::once_per and aspects of one's own, as AROUND does.
 #define LATCHKEY_AROUND_ANNOTATED                                                                \
-  LATCHKEY_DETAIL_CHECK_WORD(false);                                                             \
+  constexpr ::latchkey::detail::MistakeText latchkey_mistake =                                   \
+      ::latchkey::detail::check_word(LATCHKEY_DETAIL_THIS_FUNCTION, false);                      \
+  static_assert(latchkey_mistake.fits, latchkey_mistake);                                        \
+  static_assert(::latchkey::detail::OptionChecksIf<latchkey_mistake.fits>::template Of<          \
+                ::latchkey::detail::CheckedWord<LATCHKEY_DETAIL_THIS_FUNCTION>>::run());         \
   LATCHKEY_DETAIL_WORD_PARAMETERS                                                                \
   return ::latchkey::detail::annotated_body<LATCHKEY_DETAIL_THIS_FUNCTION>(                      \
              latchkey_parameters) &&                                                             \

@@ -24,7 +24,7 @@ struct OneKey {
   using Plan = decltype(plan_key<Tree, Names, Arguments...>(typename Tree::Slots(),
                                                             typename Tree::Pieces()));
   using Verdict = typename Plan::Verdict;
-  static constexpr std::size_t node_count = Tree::parse.node_count + 1U;
+  using Site = LockedSiteOf<Tree::parse.node_count + 1U>;
 
   static consteval LockedKey key() {
     LockedKey key;
@@ -111,7 +111,7 @@ template <class Set, class Names, class... Arguments>
 struct SeveralKeys {
   using Verdict =
       decltype(verdict_of_keys<Set, Names, Arguments...>(std::make_index_sequence<Set::count>{}));
-  static constexpr std::size_t node_count = 0;
+  using Site = LockedSiteOf<0>;
 
   static consteval LockedKey key() {
     LockedKey key;
@@ -140,7 +140,7 @@ struct ByPolicy : Text {};
 template <class Text>
 struct PolicyName {
   using Verdict = key_error::Fits;
-  static constexpr std::size_t node_count = 0;
+  using Site = LockedSiteOf<0>;
 
   static consteval LockedKey key() {
     LockedKey key;

@@ -123,14 +123,13 @@ struct Ready<Locked<Text, Settings>, Where, Arguments...> : LockedReady<Settings
   using KeyChecks = KeyCheck<typename Key::Verdict>;
 
   template <class Result>
-  static inline constinit LockedSiteOf<Key::node_count> site{
-      Where{}(),
-      Options::fixed_name().data(),
-      site_types<Result, Arguments...>,
-      type_infos<std::remove_cv_t<Arguments>...>,
-      Key::key(),
-      lock_traits<Options, Result, Text, Where>,
-      Text{}().terms};
+  static inline constinit typename Key::Site site{Where{}(),
+                                                  Options::fixed_name().data(),
+                                                  site_types<Result, Arguments...>,
+                                                  type_infos<std::remove_cv_t<Arguments>...>,
+                                                  Key::key(),
+                                                  lock_traits<Options, Result, Text, Where>,
+                                                  Text{}().terms};
   template <class Result>
   static inline const bool registered =
       link_site<Result>(static_cast<Where*>(nullptr), site<Result>);
