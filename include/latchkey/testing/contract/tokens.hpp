@@ -96,6 +96,24 @@ TYPED_TEST_P(BackendTokens, AWaiterIsGrantedANewToken) {
   }
 }
 
+TYPED_TEST_P(BackendTokens, AReadThatWasAWriteHasNoTokenAndTheNextWriteHasAHigherOne) {
+  Probe one = this->connect();
+  LATCHKEY_DETAIL_OFFERED(one.offers().tokens && one.offers().read_write, "a WRITE with a token");
+  Request request = this->acquire(one.fresh_id(), LockType::WRITE);
+  const std::uint64_t before = one.send(request).token;
+  EXPECT_NE(before, 0U);
+  EXPECT_EQ(one.downgrade(this->name, request.id, this->long_lease).kind, Kind::granted);
+  Request read = request;
+  read.type = LockType::READ;
+  read.fenced = false;
+  const Outcome outcome = one.send(read);
+  EXPECT_EQ(outcome.kind, Kind::granted);
+  EXPECT_EQ(outcome.token, 0U);
+  EXPECT_EQ(one.send(Verb::release, this->name, LockType::READ, read.id).kind, Kind::granted);
+  request.id = one.fresh_id();
+  EXPECT_GT(one.send(request).token, before);
+}
+
 TYPED_TEST_P(BackendTokens, AReleaseGrantsAWriteWithItsTokens) {
   Probe one = this->connect(), other = this->connect();
   const Capabilities offered = one.offers();
@@ -153,6 +171,7 @@ TYPED_TEST_P(BackendTokens, AcquireAllGivesTokensToTheMembersThatWantThem) {
 
 REGISTER_TYPED_TEST_SUITE_P(BackendTokens, TokensOfAllTypesOfAKeyRiseTogether,
                             AGrantThatWantsNoTokenHasNone, AWaiterIsGrantedANewToken,
+                            AReadThatWasAWriteHasNoTokenAndTheNextWriteHasAHigherOne,
                             AReleaseGrantsAWriteWithItsTokens,
                             AcquireAllGivesTokensToTheMembersThatWantThem);
 
