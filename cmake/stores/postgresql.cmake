@@ -6,6 +6,7 @@ set(latchkey_postgresql_sources
   src/stores/postgresql/connection.cpp
   src/stores/postgresql/connection_start.cpp
   src/stores/postgresql/layout.cpp
+  src/stores/postgresql/native_acquire.cpp
   src/stores/postgresql/native_administration.cpp
   src/stores/postgresql/native_layout.cpp
   src/stores/postgresql/native_permits.cpp

@@ -45,6 +45,15 @@ class ScarceMemoryCases {
     EXPECT_TRUE(kept.release());
   }
 
+  /// Acquires and releases a free WRITE or FAIR with a fencing token.
+  void acquire_with_a_token(LockType type) {
+    const Locks ours = connect_();
+    Lock lock = ours.lock(key_of("fenced", type), type);
+    const Attempt attempt{.type = type, .wait = patience, .lease = lease, .fenced = true};
+    each_allocation(lock,
+                    [&] { release_after([&] { return ours.acquire(lock.key(), attempt); }); });
+  }
+
   /// Another call of the Locks waits meanwhile, and is granted the lock when it is free.
   void acquire_while_another_waits(LockType type) {
     const Locks ours = connect_();
@@ -118,8 +127,13 @@ class ScarceMemoryCases {
   }
 
   static void acquire_and_release(Lock& lock) {
+    release_after([&] { return lock.acquire(patience, lease); });
+  }
+  /// Lambdas with two references fit into a std::function without an allocation.
+  template <class Acquire>
+  static void release_after(const Acquire& acquire) {
     std::optional<Hold> hold;
-    fails_well([&] { hold.emplace(lock.acquire(patience, lease)); });
+    fails_well([&] { hold.emplace(acquire()); });
     if (hold) fails_well([&] { static_cast<void>(hold->release()); });
   }
 

@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS latchkey.waiter (
   PRIMARY KEY (name, channel, owner)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- The last fencing token of each name that was ever FENCED. These rows stay.
+-- The last fencing token of each name that ever had one. These rows stay.
 CREATE TABLE IF NOT EXISTS latchkey.token (
   name text COLLATE "C" PRIMARY KEY,
   fence bigint NOT NULL
@@ -145,6 +145,38 @@ BEGIN
   RETURN last;
 END $$;
 DROP FUNCTION IF EXISTS latchkey.reserve(integer);
+
+-- Gives holds that this transaction has acquired the last of fencing tokens that lie above those of all
+-- their names. Holds that have a token keep it: an owner calls again if the reply was lost. The reply
+-- is that of the acquire functions.
+CREATE OR REPLACE FUNCTION latchkey.give_tokens(names text[], owners text[], tokens integer)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  token bigint := 0;
+  fresh boolean := false;
+  its_fence bigint;
+BEGIN
+  FOR member IN 1..pg_catalog.cardinality(names) LOOP
+    SELECT l.fence INTO its_fence FROM latchkey.lock l
+      WHERE l.name OPERATOR(pg_catalog.=) names[member]
+        AND l.owner OPERATOR(pg_catalog.=) owners[member];
+    fresh := fresh OR its_fence OPERATOR(pg_catalog.=) 0;
+    token := greatest(token, its_fence);
+  END LOOP;
+  IF fresh THEN
+    FOR member IN 1..pg_catalog.cardinality(names) LOOP
+      token := greatest(token, latchkey.reserve(names[member], tokens));
+    END LOOP;
+    FOR member IN 1..pg_catalog.cardinality(names) LOOP
+      UPDATE latchkey.token t SET fence = token
+        WHERE t.name OPERATOR(pg_catalog.=) names[member] AND t.fence OPERATOR(pg_catalog.<) token;
+      UPDATE latchkey.lock l SET fence = token
+        WHERE l.name OPERATOR(pg_catalog.=) names[member]
+          AND l.owner OPERATOR(pg_catalog.=) owners[member];
+    END LOOP;
+  END IF;
+  RETURN pg_catalog.concat('g ', token);
+END $$;
 
 -- Whether a server process runs. Its number may be used again, which keeps a dead waiter's place a
 -- few seconds longer.
@@ -418,9 +450,8 @@ CREATE OR REPLACE FUNCTION latchkey.acquire_all(
 RETURNS text LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   reply text;
-  token bigint := 0;
-  fresh boolean := false;
-  its_fence bigint;
+  fenced_names text[] := '{}';
+  fenced_owners text[] := '{}';
 BEGIN
   FOR reply IN SELECT DISTINCT n COLLATE "C" AS each FROM unnest(names) n ORDER BY each LOOP
     PERFORM latchkey.enter(reply);
@@ -435,26 +466,11 @@ BEGIN
         '\1 ' || member - 1 || ' ');
     END IF;
     IF modes[member] = 'f' THEN
-      its_fence := substr(reply, 3)::bigint;
-      fresh := fresh OR its_fence = 0;
-      token := greatest(token, its_fence);
+      fenced_names := fenced_names || names[member];
+      fenced_owners := fenced_owners || owners[member];
     END IF;
   END LOOP;
-  IF fresh THEN
-    FOR member IN 1..cardinality(names) LOOP
-      IF modes[member] = 'f' THEN
-        token := greatest(token, latchkey.reserve(names[member], tokens));
-      END IF;
-    END LOOP;
-    FOR member IN 1..cardinality(names) LOOP
-      IF modes[member] = 'f' THEN
-        UPDATE latchkey.token t SET fence = token WHERE t.name = names[member];
-        UPDATE latchkey.lock l SET fence = token
-          WHERE l.name = names[member] AND l.owner = owners[member];
-      END IF;
-    END LOOP;
-  END IF;
-  RETURN 'g ' || token;
+  RETURN latchkey.give_tokens(fenced_names, fenced_owners, tokens);
 EXCEPTION WHEN SQLSTATE 'LK001' THEN
   RETURN SQLERRM;
 END $$;

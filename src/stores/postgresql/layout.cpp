@@ -6,6 +6,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "backend/refusals.hpp"
 #include "core/text/number.hpp"
 #include "stores/postgresql/native_layout.hpp"
 #include "stores/postgresql/shedlock_layout.hpp"
@@ -65,6 +66,11 @@ Outcome malformed_outcome() {
   Outcome outcome;
   outcome.reason = malformed;
   return outcome;
+}
+
+Outcome lacks_functions(std::string_view whose) {
+  return refusal("the database lacks latchkey's functions for " + std::string(whose) +
+                 "; run 'latchkey ddl postgresql | psql <database>' again");
 }
 
 Outcome boolean_outcome(std::string_view cell) {

@@ -83,6 +83,9 @@ inline constexpr std::string_view malformed =
 [[nodiscard]] Outcome malformed_outcome();
 /// The outcome of a function that returns a boolean.
 [[nodiscard]] Outcome boolean_outcome(std::string_view cell);
+/// The outcome of `o`, the reply of the statements that stand for missing functions. `whose`: what
+/// they are for.
+[[nodiscard]] Outcome lacks_functions(std::string_view whose);
 /// Whether libpq waits for rows in bulk, which latchkey never asks for. No other result follows.
 [[nodiscard]] bool is_copy(const PGresult* result) noexcept;
 

@@ -12,81 +12,6 @@
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
-const char* mode_of(LockType type) noexcept {
-  if (type == LockType::READ) return "r";
-  if (type == LockType::PERMIT) return "p";
-  return type == LockType::WRITE ? "w" : "x";
-}
-
-Call acquire_call(const Request& request) {
-  std::string name(request.key), owner = request.id.text();
-  std::string lease = milliseconds_text(request.lease);
-  std::string wait = milliseconds_text(request.queue_wait);
-  switch (request.type) {
-    case LockType::READ:
-      return {"acquire_read",
-              {std::move(name), std::move(owner), std::move(lease), note_of(request)}};
-    case LockType::WRITE:
-      return {
-          "acquire_write",
-          {std::move(name), std::move(owner), std::move(lease), std::move(wait), note_of(request)}};
-    case LockType::FAIR:
-      return {
-          "acquire_fair",
-          {std::move(name), std::move(owner), std::move(lease), std::move(wait), note_of(request)}};
-    default:
-      const std::uint32_t tokens = request.type == LockType::FENCED ? request.tokens : 0;
-      return {"acquire",
-              {std::move(name), std::move(owner), std::string("x"), std::move(lease),
-               std::to_string(tokens), note_of(request)}};
-  }
-}
-
-Call acquire_all_call(const Request& request) {
-  std::vector<std::string> ids;
-  std::vector<std::string_view> modes, names, owners;
-  for (const Member& member : request.members) {
-    modes.emplace_back(member.type == LockType::FENCED ? "f" : mode_of(member.type));
-    names.push_back(member.key);
-    ids.push_back(member.id.text());
-  }
-  for (const std::string& id : ids) owners.push_back(id);
-  return {"acquire_all",
-          {array_literal(modes), array_literal(names), array_literal(owners),
-           milliseconds_text(request.lease), std::to_string(request.tokens)}};
-}
-
-/// `g <token>`, `b <ms> <holder>`, acquire_all, with `members`: `b <ms> <member> <holder>`.
-Outcome acquire_outcome(std::string_view reply, std::size_t members) {
-  Outcome outcome;
-  const auto next = [&] {
-    const std::size_t end = std::min(reply.find(' '), reply.size());
-    const std::string_view word = reply.substr(0, end);
-    reply.remove_prefix(std::min(end + 1, reply.size()));
-    return word;
-  };
-  const std::string_view word = next();
-  const std::optional<std::int64_t> number = exact_number_in(next());
-  if (!number || (word != "g" && word != "b")) return malformed_outcome();
-  if (word == "g") {
-    if (*number < 0) return malformed_outcome();
-    outcome.kind = Outcome::Kind::granted;
-    outcome.token = static_cast<std::uint64_t>(*number);
-    return outcome;
-  }
-  outcome.kind = Outcome::Kind::busy;
-  outcome.retry_after = time_of(*number);
-  if (members > 0) {
-    const std::optional<std::int64_t> member = exact_number_in(next());
-    if (!member || *member < 0 || *member >= static_cast<std::int64_t>(members))
-      return malformed_outcome();
-    outcome.busy_member = static_cast<std::uint32_t>(*member);
-  }
-  outcome.holder = reply;
-  if (outcome.holder == semaphore_owner) return refusal(key_is_a_semaphore);
-  return outcome;
-}
-
 bool is_offered(const Request& request) noexcept {
   switch (request.verb) {
     case Verb::resize: return calls_permits(request);
@@ -97,6 +22,12 @@ bool is_offered(const Request& request) noexcept {
     case Verb::latch_delete: return false;
     default: return true;
   }
+}
+
+/// Gives what `acquire` grants a token, in the same transaction.
+std::string with_token(const std::string& holds, const std::string& acquire) {
+  return "SELECT CASE WHEN starts_with(reply, 'g') THEN latchkey.give_tokens(" + holds +
+         ") ELSE reply END FROM latchkey." + acquire + " AS reply";
 }
 
 /// Whether the result has the rows and columns of this request. Functions of an older latchkey
@@ -113,7 +44,7 @@ bool has_shape(const Request& request, const PGresult* result) {
 
 Capabilities NativeLayout::capabilities() const noexcept {
   Capabilities offered;
-  offered.fair = offered.read_write = offered.fenced = offered.permits = true;
+  offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
   offered.pushes = offered.administration = offered.expires = offered.in_order = true;
   offered.batches_checks = true;
   offered.one_step = Capabilities::OneStep::all;
@@ -122,7 +53,8 @@ Capabilities NativeLayout::capabilities() const noexcept {
 
 std::span<const Statement> NativeLayout::statements() const noexcept {
   static const std::string lazily = ", " + std::string(as_not_durable);
-  static const std::array<Statement, 21> all = {{
+  static const std::string one_hold = "ARRAY[$1], ARRAY[$2], $6";
+  static const std::array<Statement, 24> all = {{
       {"acquire", "SELECT latchkey.acquire($1, $2, $3, $4, $5, $6)"},
       {"acquire_read", "SELECT latchkey.acquire_read($1, $2, $3, $4)"},
       {"acquire_write", "SELECT latchkey.acquire_write($1, $2, $3, $4, $5)"},
@@ -146,6 +78,12 @@ std::span<const Statement> NativeLayout::statements() const noexcept {
       {"resize_permits", "SELECT latchkey.resize_permits($1, $2)",
        "SELECT 'o', $1::text, $2::text"},
       {"destroy_permits", "SELECT latchkey.destroy_permits($1)", "SELECT 'o', $1::text"},
+      {"acquire_write_fenced", with_token(one_hold, "acquire_write($1, $2, $3, $4, $5)"),
+       "SELECT 'o', $1::text, $2::text, $3::text, $4::text, $5::text, $6::text"},
+      {"acquire_fair_fenced", with_token(one_hold, "acquire_fair($1, $2, $3, $4, $5)"),
+       "SELECT 'o', $1::text, $2::text, $3::text, $4::text, $5::text, $6::text"},
+      {"acquire_all_fenced", with_token("$6, $7, $5", "acquire_all($1, $2, $3, $4, 0)"),
+       "SELECT 'o', $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text"},
   }};
   return all;
 }
@@ -163,7 +101,8 @@ std::string NativeLayout::check() const {
          "coalesce(has_table_privilege(to_regclass('latchkey.token'), 'INSERT') AND "
          "has_table_privilege(to_regclass('latchkey.token'), 'UPDATE') AND "
          "has_table_privilege(to_regclass('latchkey.sweep'), 'UPDATE'), true), "
-         "to_regproc('latchkey.destroy_permits') IS NOT NULL, "
+         "to_regproc('latchkey.destroy_permits') IS NOT NULL AND "
+         "to_regproc('latchkey.give_tokens') IS NOT NULL, "
          "to_regclass('latchkey.sweep') IS NOT NULL";
 }
 
@@ -219,8 +158,8 @@ Call NativeLayout::call(const Request& request, std::string_view channel) const 
   std::string lease = milliseconds_text(request.lease);
   const std::string waiter = request.type == LockType::FAIR ? owner : std::string();
   switch (request.verb) {
-    case Verb::acquire: return acquire_call(request);
-    case Verb::acquire_all: return acquire_all_call(request);
+    case Verb::acquire:
+    case Verb::acquire_all: return acquire_call(request);
     case Verb::renew: return {"renew", {name, owner, mode, lease, note_of(request)}};
     case Verb::verify: return {"verify", {name, owner, mode}};
     case Verb::downgrade: return {"downgrade", {name, owner, lease, note_of(request)}};
@@ -251,8 +190,8 @@ Outcome NativeLayout::outcome(const Request& request, const PGresult* result) co
   if (!has_shape(request, result)) return malformed_outcome();
   if (calls_permits(request)) return permits_outcome(request, reply);
   switch (request.verb) {
-    case Verb::acquire: return acquire_outcome(reply, 0);
-    case Verb::acquire_all: return acquire_outcome(reply, request.members.size());
+    case Verb::acquire:
+    case Verb::acquire_all: return acquire_outcome(request, reply);
     case Verb::release: {
       const std::optional<std::int64_t> notified = exact_number_in(reply);
       if (!notified) return malformed_outcome();

@@ -20,4 +20,14 @@ class NativeLayout final : public Layout {
   [[nodiscard]] Outcome outcome(const Request& request, const PGresult* result) const override;
 };
 
+/// The `mode` of a hold.
+[[nodiscard]] const char* mode_of(LockType type) noexcept;
+
+/// The call of an acquire or an acquire_all.
+[[nodiscard]] Call acquire_call(const Request& request);
+
+/// The outcome of what `acquire_call` has called: `g <token>`, `b <ms> <holder>`; of acquire_all,
+/// `b <ms> <member> <holder>`.
+[[nodiscard]] Outcome acquire_outcome(const Request& request, std::string_view reply);
+
 }  // namespace latchkey::inline v1::detail::postgresql

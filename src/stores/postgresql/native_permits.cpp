@@ -17,16 +17,9 @@ using Kind = Outcome::Kind;
 
 constexpr std::int64_t most_permits = std::numeric_limits<std::uint32_t>::max();
 
-/// `o`: the reply of the statements that stand for missing functions.
-Outcome lacks_functions() {
-  return refusal(
-      "the database lacks latchkey's functions for semaphores; run 'latchkey ddl postgresql | psql "
-      "<database>' again");
-}
-
-Outcome acquire_outcome(const Request& request, std::string_view reply) {
+Outcome acquired_permits(const Request& request, std::string_view reply) {
   if (reply == "l") return refusal(key_is_a_lock);
-  if (reply == "o") return lacks_functions();
+  if (reply == "o") return lacks_functions("semaphores");
   const std::string_view rest = reply.substr(std::min<std::size_t>(2, reply.size()));
   const std::optional<std::int64_t> number =
       exact_number_in(rest.substr(0, std::min(rest.find(' '), rest.size())));
@@ -81,8 +74,8 @@ Call permits_call(const Request& request) {
 }
 
 Outcome permits_outcome(const Request& request, std::string_view reply) {
-  if (request.verb == Verb::acquire) return acquire_outcome(request, reply);
-  if (reply == "o") return lacks_functions();
+  if (request.verb == Verb::acquire) return acquired_permits(request, reply);
+  if (reply == "o") return lacks_functions("semaphores");
   Outcome outcome;
   outcome.kind = Kind::granted;
   if (request.verb == Verb::leave) {

@@ -94,6 +94,11 @@ TEST_F(PostgresqlReply, CellsThatAreNoReplyAreAnUnknownOutcome) {
   }
 }
 
+TEST_F(PostgresqlReply, OnlyTheStatementsOfTokensSayThatFunctionsAreMissing) {
+  expect_malformed(acquire({1, {{"o"}}}, LockType::WRITE));
+  expect_malformed(acquire({1, {{"o"}}}, LockType::FENCED));
+}
+
 TEST_F(PostgresqlReply, PermitsAreReadAsStrictly) {
   for (const std::string cell : {"", "g", "g x", "g -1", "b x", "f", "x 1", "gx1"}) {
     SCOPED_TRACE(cell);

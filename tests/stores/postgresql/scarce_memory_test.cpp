@@ -29,6 +29,13 @@ TEST_F(PostgresqlWithoutMemory, AnAcquireAndAReleaseEndByTheirWait) {
   }
 }
 
+TEST_F(PostgresqlWithoutMemory, AnAcquireWithATokenEndsByItsWait) {
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {
+    SCOPED_TRACE(to_string(type));
+    cases.acquire_with_a_token(type);
+  }
+}
+
 TEST_F(PostgresqlWithoutMemory, AWaitEndsInTimeAndLeavesNoPlaceInTheQueue) {
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
     SCOPED_TRACE(to_string(type));

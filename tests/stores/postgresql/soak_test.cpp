@@ -61,9 +61,12 @@ class Workload {
   void visit(const Locks& locks, std::size_t key, soak::DisturbedVisits::Place& place,
              std::minstd_rand& random) {
     const bool reads = types[key] == LockType::WRITE && random() % 2 == 0;
+    const LockType type = reads ? LockType::READ : types[key];
+    const bool fenced = (type == LockType::FAIR || type == LockType::WRITE) && random() % 2 == 0;
     try {
-      Lock lock = locks.lock("soak:" + std::to_string(key), reads ? LockType::READ : types[key]);
-      const std::optional<Hold> hold = lock.try_acquire(1s, lease);
+      const std::optional<Hold> hold =
+          locks.try_acquire("soak:" + std::to_string(key),
+                            {.type = type, .wait = 1s, .lease = lease, .fenced = fenced});
       if (!hold) return;
       visits->keys[key].visit_holding(place, reads, *hold,
                                       [&] { std::this_thread::sleep_for(random() % 500 * 1us); });

@@ -108,10 +108,14 @@ TEST(PostgresqlTrust, FunctionsAndStatementsCallNothingOfOtherRoles) {
     EXPECT_EQ(locks.list("*").size(), 1U);
     EXPECT_TRUE(hold.release());
   }
+  const std::vector<std::string> keys{"one", "other"};
+  EXPECT_TRUE(locks.acquire("typed", {.type = LockType::FAIR, .fenced = true}).fence());
+  EXPECT_TRUE(locks.acquire_all(keys, {.type = LockType::WRITE, .fenced = true}).fence(1));
   EXPECT_EQ(admin.one("SELECT rolsuper FROM pg_roles WHERE rolname = 'stranger'"), "f");
   // As the administrator calls them by hand.
   admin("SET search_path = before, public, pg_catalog");
-  admin("SELECT latchkey.acquire('by hand', 'me', 'x', 1000, 1, NULL)");
+  admin("SELECT latchkey.acquire('by hand', 'me', 'x', 1000, 0, NULL)");
+  admin("SELECT latchkey.give_tokens('{by hand}', '{me}', 1)");
   admin("SELECT latchkey.force_release('by hand')");
   admin("SELECT latchkey.upkeep('none')");
   admin("RESET search_path");
