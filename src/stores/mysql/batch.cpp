@@ -34,6 +34,25 @@ void sort_by_key(Entries& entries, KeyOf key_of) {
   }
 }
 
+/// The rows of a request's text; null: there are none, or rows that no text has. `joined`: where to
+/// join them.
+const Rows* rows_of(std::span<const StatementResult> results, Rows& joined) {
+  const Rows* found = nullptr;
+  for (const StatementResult& each : results) {
+    if (each.rows == nullptr) continue;
+    if (found == nullptr) {
+      found = each.rows;
+      continue;
+    }
+    if (found->size() != 1 || each.rows->size() != 1) return nullptr;
+    if (found != &joined) joined = *found;
+    found = &joined;
+    const auto& cells = each.rows->front();
+    joined.front().insert(joined.front().end(), cells.begin(), cells.end());
+  }
+  return found;
+}
+
 }  // namespace
 
 void Batch::add(std::span<Request* const> requests, Sink& sink, TimePoint now) {
@@ -123,13 +142,11 @@ bool Batch::fits(const std::vector<StatementResult>& results) const {
   std::size_t at = results_before_;
   for (const Entry& entry : sent_) {
     if (at + entry.results > results.size()) return false;
-    const auto own = std::span(results).subspan(at, entry.results);
-    const auto with_rows =
-        std::ranges::find_if(own, [](const auto& one) { return one.rows != nullptr; });
-    const bool fits =
-        entry.takes_shortcut
-            ? with_rows == own.end()
-            : with_rows != own.end() && layout_.shape(*entry.request).fits(*with_rows->rows);
+    Rows joined;
+    const Rows* const rows = rows_of(std::span(results).subspan(at, entry.results), joined);
+    const bool fits = entry.takes_shortcut
+                          ? rows == nullptr
+                          : rows != nullptr && layout_.shape(*entry.request).fits(*rows);
     if (!fits) return false;
     at += entry.results;
   }
@@ -183,8 +200,8 @@ void Batch::finish(const std::vector<StatementResult>& results, const SqlError& 
     const auto own = std::span(results).subspan(at, entry.results);
     at += entry.results;
     if (!entry.takes_shortcut) {
-      const auto with_rows = std::ranges::find_if(own, [](const auto& one) { return one.rows; });
-      complete(entry, *with_rows->rows, now, outbox);
+      Rows joined;
+      complete(entry, *rows_of(own, joined), now, outbox);
     } else if (own.front().changed == 1) {
       grant(entry, outbox);
     } else {

@@ -17,7 +17,7 @@ DELIMITER //
 -- owner    who holds it; READ: empty, the readers are in latchkey_members; a semaphore: '*', which
 --          keeps locks out
 -- ends     when the lease ends; READ: the last one; a semaphore: never
--- fence    FENCED: the last token of this hold; a semaphore: how many permits there are
+-- fence    the last fencing token of this hold, 0: none; a semaphore: how many permits there are
 -- kept     until when new READs are kept out, for a WRITE that waits
 -- waiting  how many places the FAIR queue has
 CREATE TABLE IF NOT EXISTS latchkey_locks (
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS latchkey_members (
 ) ENGINE = InnoDB
 //
 
--- The last fencing token of each key that was ever FENCED. These rows stay.
+-- The last fencing token of each key that ever had one. These rows stay.
 CREATE TABLE IF NOT EXISTS latchkey_fences (
   name VARBINARY(1024) NOT NULL,
   fence BIGINT UNSIGNED NOT NULL,
@@ -226,6 +226,29 @@ l: BEGIN
     SET v_owner = (SELECT owner FROM latchkey_members WHERE name = p_name AND kind = 3 LIMIT 1);
   END IF;
   SELECT 1 AS result, 0 AS fence, v_left AS time_left, v_owner AS holder, v_place AS place;
+END
+//
+
+-- Gives a hold a fencing token, unless it has one: the holder repeats the call if the reply was lost. For
+-- WRITE and FAIR, in the transaction of latchkey_acquire. Returns the last of p_tokens; 0: this owner
+-- does not hold the key.
+CREATE PROCEDURE IF NOT EXISTS latchkey_give_token (
+  IN p_name VARBINARY(1024), IN p_type TINYINT UNSIGNED, IN p_owner VARBINARY(64),
+  IN p_tokens INT UNSIGNED)
+MODIFIES SQL DATA
+SQL SECURITY INVOKER
+BEGIN
+  DECLARE v_fence BIGINT UNSIGNED;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SELECT fence INTO v_fence FROM latchkey_locks
+    WHERE name = p_name AND mode = IF(p_type = 3, 2, 1) AND owner = p_owner FOR UPDATE;
+  IF v_fence = 0 THEN
+    CALL latchkey_next_fence(p_name, p_tokens,
+                             TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)), v_fence);
+    UPDATE latchkey_locks SET fence = v_fence WHERE name = p_name;
+  END IF;
+  SELECT COALESCE(v_fence, 0) AS fence;
 END
 //
 

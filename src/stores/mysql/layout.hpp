@@ -20,8 +20,9 @@
 
 namespace latchkey::inline v1::detail::mysql {
 
-/// The SQL of one schema. Every text is one or several statements, of which exactly one returns
-/// rows; it is a part of a transaction that the caller begins and ends.
+/// The SQL of one schema. Every text is one or several statements, of which one returns rows, or
+/// several return one row each, whose cells are those of one row; it is a part of a transaction
+/// that the caller begins and ends.
 ///
 /// A request that usually succeeds may have a shortcut beside its text: one statement that changes
 /// one row if it succeeds, and otherwise nothing. MariaDB executes the shortcuts of several

@@ -32,6 +32,15 @@ constexpr int swept_rows = 100;
 /// The longest pause of a waiter in the FAIR queue, whose place lasts 5 s.
 constexpr milliseconds longest_fair_pause{500};
 
+/// Gives a WRITE or a FAIR a fencing token.
+constexpr std::string_view give_token = "latchkey_give_token";
+
+/// Whether `give_token` follows the acquire, which gives FENCED its tokens itself.
+bool is_given_token(const Request& request) noexcept {
+  return request.verb == Verb::acquire && request.fenced &&
+         (request.type == LockType::WRITE || request.type == LockType::FAIR);
+}
+
 std::string_view procedure_of(Verb verb) noexcept {
   switch (verb) {
     case Verb::acquire: return "latchkey_acquire";
@@ -109,11 +118,19 @@ void append_list(std::string& sql, const Request& request) {
   append_number(sql, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
 }
 
+std::string missing_procedures(const std::string& whose) {
+  return "the database lacks latchkey's procedures for " + whose +
+         ": run `latchkey ddl mysql | mysql <database>` again";
+}
+
 Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
   const auto& row = rows.at(0);
+  const bool is_given = is_given_token(request);
   Outcome outcome;
   if (row.at(0) == "0") {
-    if (!read_number(row.at(1), outcome.token)) return malformed_outcome();
+    if (!read_number(row.at(is_given ? 5 : 1), outcome.token)) return malformed_outcome();
+    if (is_given && outcome.token == 0) return malformed_outcome();
+    if (!request.wants_token()) outcome.token = 0;
     outcome.kind = Kind::granted;
     return outcome;
   }
@@ -176,7 +193,7 @@ void read_list(const Request& request, const Rows& rows) {
 
 Capabilities NativeLayout::capabilities() const noexcept {
   Capabilities offered;
-  offered.fair = offered.read_write = offered.fenced = offered.permits = true;
+  offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
   offered.administration = offered.expires = true;
   offered.in_order = true;
   return offered;
@@ -191,7 +208,10 @@ std::string NativeLayout::verdict(const std::deque<Rows>& results) {
 
 std::string NativeLayout::meaning(const SqlError& error) const {
   if (error.number != no_such_procedure) return {};
-  if (lacks_permits(error)) return missing_permits();
+  if (lacks_permits(error)) return missing_procedures("semaphores");
+  if (error.text.find(give_token) != std::string::npos) {
+    return missing_procedures("fencing tokens of WRITE and FAIR");
+  }
   return "latchkey's tables and procedures are missing in the database: " + std::string(cure);
 }
 
@@ -227,7 +247,16 @@ std::size_t NativeLayout::append(std::string& sql, const Request& request) const
     }
   }
   sql += ')';
-  return 2;  // rows, and the end of the CALL
+  if (!is_given_token(request)) return 2;  // rows, and the end of the CALL
+  sql += ";CALL ";
+  sql += give_token;
+  sql += '(';
+  append_bytes(sql, request.key);
+  append_number(sql, static_cast<std::uint64_t>(number_of(request.type)));
+  append_owner(sql, request);
+  append_number(sql, request.tokens);
+  sql += ')';
+  return 4;
 }
 
 // A free key has no row, and most keys are free. The row of a hold that has ended, or that somebody
@@ -235,7 +264,7 @@ std::size_t NativeLayout::append(std::string& sql, const Request& request) const
 NativeLayout::Joint NativeLayout::joint(const Request& request) const noexcept {
   if (request.type == LockType::READ || request.type == LockType::PERMIT) return Joint::none;
   if (request.verb == Verb::release) return Joint::release;
-  const bool acquires = request.verb == Verb::acquire && request.type != LockType::FENCED;
+  const bool acquires = request.verb == Verb::acquire && !request.wants_token();
   return acquires ? Joint::acquire : Joint::none;
 }
 
@@ -286,6 +315,7 @@ void NativeLayout::append_joint(std::string& sql, std::span<Request* const> requ
 NativeLayout::Shape NativeLayout::shape(const Request& request) const {
   if (request.verb == Verb::inspect) return {4, false};
   if (request.verb == Verb::list) return {2, false};
+  if (is_given_token(request)) return {6, true};
   return {request.verb == Verb::acquire ? std::size_t{5} : std::size_t{1}, true};
 }
 

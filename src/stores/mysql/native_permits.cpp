@@ -132,9 +132,4 @@ bool lacks_permits(const SqlError& error) noexcept {
   return error.text.find("_permits") != std::string::npos;
 }
 
-std::string missing_permits() {
-  return "the database lacks latchkey's procedures for semaphores: run `latchkey ddl mysql | mysql "
-         "<database>` again";
-}
-
 }  // namespace latchkey::inline v1::detail::mysql

@@ -30,6 +30,5 @@ void read_permits(LockInfo& info, std::int64_t what, const std::vector<std::stri
 
 /// Whether the procedure that does not exist is one of these.
 [[nodiscard]] bool lacks_permits(const SqlError& error) noexcept;
-[[nodiscard]] std::string missing_permits();
 
 }  // namespace latchkey::inline v1::detail::mysql

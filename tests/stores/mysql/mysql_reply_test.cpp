@@ -79,6 +79,33 @@ TEST_F(MysqlReply, AGrantWithoutAnExactTokenIsUnknown) {
   }
 }
 
+TEST_F(MysqlReply, ATokenOfAWriteOrAFairIsReadAsStrictly) {
+  Request request;
+  request.verb = Verb::acquire;
+  request.key = "k";
+  request.lease = 1s;
+  request.fenced = true;
+  const auto acquire = [&](const std::string& body) {
+    replace("latchkey_give_token", "a VARBINARY(1024), b INT, c VARBINARY(64), d INT", body);
+    Probe probe(make_mysql(uri_, options_), options_);
+    request.id = probe.fresh_id();
+    const Outcome outcome = probe.send(request);
+    mysql_server().session("lies")("DELETE FROM latchkey_locks");
+    return outcome;
+  };
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {
+    request.type = type;
+    for (const std::string body :
+         {"SELECT NULL", "SELECT 'x'", "SELECT -1", "SELECT 0", "SELECT 7,7",
+          "SELECT 7 UNION SELECT 8", "SELECT 7 FROM DUAL WHERE FALSE", "DO 0",
+          "BEGIN SELECT 7; SELECT 8; END"}) {
+      SCOPED_TRACE(body);
+      expect_malformed(acquire(body));
+    }
+    EXPECT_EQ(acquire("SELECT 7").token, 7U);
+  }
+}
+
 // NULL was taken for 0, which means that the permits are granted.
 TEST_F(MysqlReply, PermitsAreGrantedByExactNumbersOnly) {
   Probe probe(make_mysql(uri_, options_), options_);

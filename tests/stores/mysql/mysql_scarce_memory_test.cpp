@@ -30,6 +30,13 @@ TEST_F(MysqlWithoutMemory, AnAcquireAndAReleaseEndByTheirWait) {
   }
 }
 
+TEST_F(MysqlWithoutMemory, AnAcquireWithATokenEndsByItsWait) {
+  for (const LockType type : {LockType::WRITE, LockType::FAIR}) {
+    SCOPED_TRACE(to_string(type));
+    cases.acquire_with_a_token(type);
+  }
+}
+
 TEST_F(MysqlWithoutMemory, AWaitEndsInTime) { cases.wait_in_vain(LockType::REENTRANT); }
 
 TEST_F(MysqlWithoutMemory, AWaiterGoesOnWhileAnotherCallLacksMemory) {

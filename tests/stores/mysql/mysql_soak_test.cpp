@@ -78,7 +78,9 @@ void visit_key(const Locks& locks, Court& court, std::size_t number, std::minstd
   if (type == LockType::READ && random() % 4 == 0) type = LockType::WRITE;
   Cell& cell = court.cells[at];
   try {
-    auto hold = locks.lock("soak:" + std::to_string(at), type).try_acquire(5s, 2s);
+    const bool fenced = (type == LockType::FAIR || type == LockType::WRITE) && random() % 2 == 0;
+    auto hold = locks.try_acquire("soak:" + std::to_string(at),
+                                  {.type = type, .wait = 5s, .lease = 2s, .fenced = fenced});
     if (!hold) return;
     if (type == LockType::READ) {
       court.enter_shared(cell, number);
