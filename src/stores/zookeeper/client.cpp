@@ -21,7 +21,7 @@ ZooKeeperClient::ZooKeeperClient(const ZooKeeperUri& uri, const Options& options
 Capabilities ZooKeeperClient::capabilities() const noexcept {
   Capabilities offered;
   offered.reentrant = offered.fair = offered.read_write = offered.fenced = true;
-  offered.pushes = offered.grants = offered.administration = true;
+  offered.pushes = offered.grants = offered.administration = offered.tokens = true;
   offered.in_order = true;
   offered.lifetime = Capabilities::Lifetime::per_session;
   offered.max_lease = uri_.session;

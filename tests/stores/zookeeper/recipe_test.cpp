@@ -199,6 +199,37 @@ TEST_F(RecipeTest, ARepeatedAcquireAdoptsTheEntryWhoseReplyWasLost) {
   EXPECT_EQ(outcome(), OutcomeKind::granted);
 }
 
+TEST_F(RecipeTest, ATokenIsThatOfTheEntryIfItIsAskedForAndAReadHasNone) {
+  for (const bool fenced : {false, true}) {
+    Request acquire = request(Verb::acquire, LockType::WRITE);
+    acquire.fenced = fenced;
+    acquire.tokens = 3;
+    submit(acquire);
+    Place& place = *place_;
+    recipe_.created(place, {}, ticket(7, TicketKind::write), 100);
+    listed(&place, {ticket(7, TicketKind::write)});
+    ASSERT_EQ(outcomes_.size(), 1U);
+    EXPECT_EQ(outcomes_[0].token, fenced ? 100U * 256 + 2 : 0U);
+    EXPECT_EQ(outcome(), OutcomeKind::granted);
+    Request downgrade = request(Verb::downgrade, LockType::WRITE);
+    submit(downgrade);
+    recipe_.converted(place, {}, true, ticket(7, TicketKind::read));
+    deliver();
+    EXPECT_EQ(outcome(), OutcomeKind::granted);
+    Request read = request(Verb::acquire, LockType::READ), release = request(Verb::release);
+    submit(read);
+    recipe_.checked(place, {}, true, 100);
+    deliver();
+    ASSERT_EQ(outcomes_.size(), 1U);
+    EXPECT_EQ(outcomes_[0].token, 0U);
+    EXPECT_EQ(outcome(), OutcomeKind::granted);
+    submit(release);
+    recipe_.removed(place, {}, true);
+    deliver();
+    EXPECT_EQ(outcome(), OutcomeKind::granted);
+  }
+}
+
 TEST_F(RecipeTest, TheEndOfTheSessionTellsEachHold) {
   Request acquire = request(Verb::acquire), verify = request(Verb::verify);
   submit(acquire);

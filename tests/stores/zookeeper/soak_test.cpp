@@ -66,8 +66,10 @@ void work(const Locks& locks, Judge& judge, std::uint64_t run, std::uint64_t thr
     LockType type = types[key];
     if (type == LockType::WRITE && random() % 4 != 0) type = LockType::READ;
     try {
-      Hold hold =
-          locks.lock("key" + std::to_string(key), type).acquire(random() % 4 == 0 ? 5ms : 20s);
+      const std::chrono::milliseconds wait = random() % 4 == 0 ? 5ms : 20s;
+      const bool fenced = (type == LockType::FAIR || type == LockType::WRITE) && random() % 2 == 0;
+      Hold hold = locks.acquire("key" + std::to_string(key),
+                                {.type = type, .wait = wait, .lease = watchdog, .fenced = fenced});
       if (hold.lost()) continue;
       const std::uint64_t token = hold.fencing_token().value_or(0);
       is_shared(type) ? judge.read(key, run) : judge.update(key, run, thread + 1, token);

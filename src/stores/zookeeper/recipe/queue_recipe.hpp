@@ -69,6 +69,7 @@ struct Place {
   Ticket ticket;            ///< the entry, from ordering on
   std::uint64_t stamp = 0;  ///< when the entry was made: it only rises; 0: not known
   std::uint32_t tokens = 1;
+  bool fenced = false;                ///< Request::wants_token() of the last acquire
   std::string watched;                ///< the name of the predecessor whose deletion is awaited
   bool watched_is_last = false;       ///< Predecessor::is_last
   bool looks_at_own = false;          ///< the last predecessor is gone, the own entry is checked

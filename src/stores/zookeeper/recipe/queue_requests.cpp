@@ -30,7 +30,7 @@ milliseconds stay_of(const Request& request) noexcept {
 
 // The last of the tokens that the entry reserves. The next entry has a higher stamp.
 std::uint64_t QueueRecipe::token_of(const Place& place) noexcept {
-  return place.type == LockType::FENCED ? place.stamp * tokens_per_entry + place.tokens - 1 : 0;
+  return place.fenced ? place.stamp * tokens_per_entry + place.tokens - 1 : 0;
 }
 
 void QueueRecipe::submit(Request& request, Sink& sink) {
@@ -79,6 +79,7 @@ void QueueRecipe::begin_acquire(Place& place, const Request& request) {
   place.sink = place.jobs.front().sink;
   place.lease = request.lease;
   place.queues = request.queues;
+  place.fenced = request.wants_token();
   place.note = request.note;
   const bool is_new = place.stage == Stage::absent;
   if (is_new) {
