@@ -64,7 +64,7 @@ class LockOperation {
   [[nodiscard]] std::optional<Answer> try_free_key();
   [[nodiscard]] std::optional<Answer> take_over(const LockDocument& document, Date now);
   [[nodiscard]] Answer busy(const LockDocument& document, Date now);
-  [[nodiscard]] bool fenced() const noexcept { return request_.type == LockType::FENCED; }
+  [[nodiscard]] bool fenced() const noexcept { return request_.wants_token(); }
   [[nodiscard]] Answer granted(const Bson& after) const;
   [[nodiscard]] std::int64_t lease() const noexcept {
     return std::min<std::int64_t>(request_.lease.count(), Date::latest);

@@ -73,7 +73,7 @@ Outcome MongoBackend::outcome_of(Answer&& answer) {
 
 Capabilities DocumentBackend::capabilities() const noexcept {
   Capabilities offered;
-  offered.read_write = offered.fenced = offered.administration = true;
+  offered.read_write = offered.fenced = offered.tokens = offered.administration = true;
   return offered;
 }
 

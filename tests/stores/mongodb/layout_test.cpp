@@ -136,6 +136,33 @@ TEST_F(MongoDbLayout, AFenceOutlivesTheHoldAndTokensRiseEvenAfterItsDocumentIsDe
   EXPECT_GT(probe.acquire("f", LockType::FENCED, probe.fresh_id(), 30s).token, last);
 }
 
+TEST_F(MongoDbLayout, AWriteWithATokenHasTheFenceOfTheKeyAndOthersLeaveItAsItIs) {
+  Probe probe = connect();
+  const auto visit = [&](LockType type, bool fenced) {
+    Request request;
+    request.verb = Verb::acquire;
+    request.key = "w";
+    request.type = type;
+    request.id = probe.fresh_id();
+    request.lease = 30s;
+    request.fenced = fenced;
+    const Outcome outcome = probe.send(request);
+    EXPECT_EQ(outcome.kind, Kind::granted);
+    EXPECT_EQ(probe.send(Verb::release, "w", type, request.id).kind, Kind::granted);
+    return outcome.token;
+  };
+  EXPECT_EQ(visit(LockType::WRITE, false), 0U);
+  EXPECT_FALSE(document("w")) << "nothing is left of a hold without a token";
+  const std::uint64_t first = visit(LockType::WRITE, true);
+  EXPECT_EQ(visit(LockType::READ, false), 0U);
+  EXPECT_EQ(visit(LockType::WRITE, false), 0U);
+  EXPECT_EQ(document("w")->fence, static_cast<std::int64_t>(first));
+  EXPECT_FALSE(document("w")->holder || document("w")->readers);
+  const std::uint64_t second = visit(LockType::FENCED, false);
+  EXPECT_GT(second, first);
+  EXPECT_GT(visit(LockType::WRITE, true), second);
+}
+
 TEST_F(MongoDbLayout, AFenceAheadOfTheClockRises) {
   Probe probe = connect();
   const std::int64_t ahead = (Commands(**shell_).now().milliseconds + 3'600'000) * 1'000;
