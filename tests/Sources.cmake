@@ -175,6 +175,7 @@ set(latchkey_redis_sources
   redis/locks/quorum_test.cpp
   redis/locks/read_write_turns_test.cpp
   redis/locks/refused_test.cpp
+  redis/locks/revocation_note_test.cpp
   redis/locks/revocation_test.cpp
   redis/locks/seeds_test.cpp
   redis/locks/semaphore_test.cpp

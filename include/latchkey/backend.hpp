@@ -58,7 +58,8 @@ namespace latchkey::inline v1 {
 /// | resize        | PERMIT: from now on the semaphore has `permits.total`     | granted       |
 /// |               | permits; one that does not exist is made                  |               |
 /// | revoke        | notifies those who subscribe to the revocations of `key`; | granted       |
-/// |               | changes nothing                                           |               |
+/// |               | changes no hold. If somebody was notified, inspect says   |               |
+/// |               | so of the holders of that moment (HolderInfo::revoked)    |               |
 /// | latch_set     | the latch `key` gets the count `tokens`, unless it has    | granted, gone |
 /// |               | one                                                       |               |
 /// | latch_down    | the count of the latch `key` falls by one; at zero the    | granted       |

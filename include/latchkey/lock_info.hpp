@@ -22,6 +22,9 @@ struct HolderInfo {
   /// The holder's own description (Options::announce): "Bank::deposit (bank.cpp:12) on web-3,
   /// process 7".
   std::string announced{};
+  /// How long ago somebody asked its holders to release the lock and one of them was told
+  /// (Locks::revoke). Empty: nobody has asked this one, or the leases that ran then have ended.
+  std::optional<std::chrono::milliseconds> revoked{};
 };
 
 /// The permits of a semaphore.

@@ -82,6 +82,11 @@ Clock::time_point LockRecord::last_end() const noexcept {
   return last;
 }
 
+void LockRecord::note_revocation(Clock::time_point now) noexcept {
+  for (Holder& holder : holders) holder.revoked = now;
+  revocation_ends = last_end();
+}
+
 void LockRecord::describe(Clock::time_point now, LockInfo& info) const {
   info.locked = !holders.empty();
   if (mode == Mode::read) info.type = LockType::READ;
@@ -97,6 +102,9 @@ void LockRecord::describe(Clock::time_point now, LockInfo& info) const {
       its.left = std::chrono::ceil<std::chrono::milliseconds>(holder.ends - now);
     }
     if (holder.token != 0) info.fencing_token = holder.token;
+    if (holder.revoked != Clock::time_point::min() && now < revocation_ends) {
+      its.revoked = std::chrono::floor<milliseconds>(now - holder.revoked);
+    }
   }
   for (const Place& place : queue) info.queue.push_back(place.id.text());
   info.subscribers = subscriptions.size();
@@ -120,6 +128,7 @@ void LockRecord::reset() noexcept {
   first_end = Clock::never();
   kept_for_writer = Clock::time_point::min();
   processes_end = Clock::never();
+  revocation_ends = Clock::time_point::min();
   const auto empty = [](auto& list) {
     // A spare record keeps the usual capacity, not that of a rare crowd.
     if (list.capacity() > 64) {

@@ -32,6 +32,8 @@ struct LockRecord {
     Clock::time_point ends;
     std::uint64_t token;        // 0: none
     std::uint32_t permits = 0;  // PERMIT: how many it has
+    /// When it was last asked to release the lock. The minimum: it was not.
+    Clock::time_point revoked = Clock::time_point::min();
   };
   struct Place {
     HoldId id;
@@ -70,6 +72,8 @@ struct LockRecord {
   Clock::time_point first_end = Clock::never();
   /// A WRITE waits: new READs are kept out until then. The minimum: none waits.
   Clock::time_point kept_for_writer = Clock::time_point::min();
+  /// Until when an inspect tells of the last revocation.
+  Clock::time_point revocation_ends = Clock::time_point::min();
   std::vector<Holder> holders;
   std::vector<Place> queue;
   std::vector<Process> processes;                    // the process queue
@@ -98,6 +102,8 @@ struct LockRecord {
   void reset() noexcept;
   /// When the last of the holders' leases ends.
   [[nodiscard]] Clock::time_point last_end() const noexcept;
+  /// The holders were asked to release it. describe() says so until the leases that run now end.
+  void note_revocation(Clock::time_point now) noexcept;
   void describe(Clock::time_point now, LockInfo& info) const;
   [[nodiscard]] bool held_by_nobody_but(const HoldId& id, LockType type,
                                         Clock::time_point now) const noexcept {

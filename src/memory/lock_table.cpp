@@ -87,7 +87,8 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   }
   LockRecord* record = records_.find(request.key, hash);
   if (record == nullptr) {
-    const bool nothing_to_say = request.verb == Verb::inspect || request.verb == Verb::unsubscribe;
+    const bool nothing_to_say = request.verb == Verb::inspect ||
+                                request.verb == Verb::unsubscribe || request.verb == Verb::revoke;
     const bool makes_one = request.verb == Verb::acquire || request.verb == Verb::subscribe ||
                            request.verb == Verb::resize;
     if (!makes_one) {
@@ -102,7 +103,10 @@ void LockTable::apply_to_any(const Request& request, std::size_t hash, Clock::ti
   const bool first_leaves = held == Mode::free && request.verb == Verb::leave &&
                             !record->queue.empty() && record->queue.front().id == request.id;
   const bool of_lock = request.verb != Verb::subscribe && request.verb != Verb::unsubscribe;
-  if (of_lock && (request.type == LockType::PERMIT || record->total != 0)) {
+  if (request.verb == Verb::revoke) {
+    record->note_revocation(now);
+    outcome.kind = Kind::granted;
+  } else if (of_lock && (request.type == LockType::PERMIT || record->total != 0)) {
     apply_to_semaphore(*record, request, now, outcome);
   } else if (request.verb == Verb::acquire) {
     acquire(*record, request, now, outcome);

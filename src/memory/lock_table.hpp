@@ -45,6 +45,7 @@ namespace latchkey::inline v1::detail {
 ///   only if its own id is the first in the queue of a free lock, or has become the first in the
 ///   queue of a lock whose lease ends within 5 s.
 ///
+/// - A revoke notes for inspect that the holders were asked, and notifies nobody.
 /// - A key with a semaphore is no lock, and refuses to be one, until force_release deletes it.
 ///   `released` goes to its subscribers when more permits are available than before, and some are.
 ///

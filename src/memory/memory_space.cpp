@@ -102,9 +102,12 @@ void MemorySpace::apply_any(const Request& request, Subscriber* subscriber,
     } else if (request.latch || CountTable::serves(request.verb)) {
       const std::lock_guard lock(counts_mutex_);
       counts_.apply(request, subscriber, outcome);
-    } else if (RevocationTable::serves(request)) {
+    } else if (request.verb == Verb::revoke) {
+      revoke(request, now, outcome);
+    } else if (request.revocations) {
       const std::lock_guard lock(counts_mutex_);
-      revocations_.apply(request, subscriber, outcome);
+      revocations_.change_subscription(request, *subscriber);
+      outcome.kind = Outcome::Kind::granted;
     } else if (request.verb == Verb::list) {
       list(request, now, outcome);
     } else {
@@ -117,6 +120,23 @@ void MemorySpace::apply_any(const Request& request, Subscriber* subscriber,
     outcome = Outcome{};
     outcome.reason = "no memory left";  // short enough to need no allocation
   }
+}
+
+// The shard stays locked until the note is there: it names those who hold the key when the message
+// is published, and never the next one.
+void MemorySpace::revoke(const Request& request, Clock::time_point now, Outcome& outcome) {
+  const std::size_t hash = request.hash != 0 ? request.hash : hash_key(request.key);
+  Shard& shard = shards_[shard_of(hash)];
+  const std::lock_guard lock(shard.mutex);
+  std::size_t told = 0;
+  {
+    const std::lock_guard lock_of_subscribers(counts_mutex_);
+    told = revocations_.notify(request.key);
+  }
+  outcome.kind = Outcome::Kind::granted;
+  if (told == 0) return;
+  shard.table.apply(request, hash, now, nullptr, outcome);
+  outcome.notified = told;
 }
 
 void MemorySpace::apply_to_several(const Request& request, Clock::time_point now,

@@ -62,6 +62,7 @@ class MemorySpace final : private ForkParticipant {
   bool apply_uncontended(const Request& request);
   void apply_any(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
   void apply_to_several(const Request& request, Clock::time_point now, Outcome& outcome);
+  void revoke(const Request& request, Clock::time_point now, Outcome& outcome);
   void list(const Request& request, Clock::time_point now, Outcome& outcome);
   void list_part(const Request& request, Clock::time_point now, Outcome& outcome);
 

@@ -7,16 +7,14 @@
 
 namespace latchkey::inline v1::detail {
 
-void RevocationTable::apply(const Request& request, Subscriber* subscriber, Outcome& outcome) {
-  outcome.kind = Outcome::Kind::granted;
-  if (request.revocations) return change_subscription(request, *subscriber);
-  const auto at = subscribers_.find(request.key);
-  if (at == subscribers_.end()) return;
+std::size_t RevocationTable::notify(std::string_view key) const noexcept {
+  const auto at = subscribers_.find(key);
+  if (at == subscribers_.end()) return 0;
   Notification notification;
   notification.kind = Notification::Kind::revoked;
   notification.key = at->first;
   for (Subscriber* const each : at->second) each->notify(notification);
-  outcome.notified = at->second.size();
+  return at->second.size();
 }
 
 void RevocationTable::change_subscription(const Request& request, Subscriber& subscriber) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -18,20 +19,16 @@ namespace latchkey::inline v1::detail {
 /// at a time.
 class RevocationTable {
  public:
-  [[nodiscard]] static bool serves(const Request& request) noexcept {
-    return request.verb == Verb::revoke || request.revocations;
-  }
+  /// Carries out a subscribe or unsubscribe. Throws std::bad_alloc and then changes nothing.
+  void change_subscription(const Request& request, Subscriber& subscriber);
 
-  /// Carries out a request that it serves; a subscription alone uses `subscriber`. `outcome` is
-  /// newly made. Throws std::bad_alloc and then changes nothing.
-  void apply(const Request& request, Subscriber* subscriber, Outcome& outcome);
+  /// Notifies the subscribers of the key that somebody asks for it. Returns how many there are.
+  std::size_t notify(std::string_view key) const noexcept;
 
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
 
  private:
-  void change_subscription(const Request& request, Subscriber& subscriber);
-
   std::map<std::string, std::vector<Subscriber*>, std::less<>> subscribers_;
 };
 

@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include <latchkey/hold.hpp>
+#include <latchkey/locks.hpp>
+
 #include "cli/run_fixture.hpp"
 
 namespace latchkey::tests {
@@ -164,7 +167,26 @@ TEST_F(CliLook, RevokeAsksACommandThatRunsWithOnRevokeTermToEnd) {
   EXPECT_EQ(holder.wait(), 5) << "its own status";
   EXPECT_NE(log().find("somebody asked for the lock; ending the command"), std::string::npos)
       << log();
-  EXPECT_TRUE(keys().empty());
+  EXPECT_EQ(keys(), std::vector<std::string>{"latchkey_revoke:{a}"}) << "it ends by itself";
+}
+
+TEST_F(CliLook, ShowAndTopTellThatALockWasAskedFor) {
+  const Locks locks = Locks::connect(uri());
+  Hold hold = locks.lock("a").acquire();
+  EXPECT_EQ(run_json({"show", "a", uri()})["holders"][0]["revoked_ms"], json(nullptr));
+  EXPECT_EQ(run_json({"top", "--once", uri()})["revoked_ms"], json(nullptr));
+  EXPECT_FALSE(hold.revoked());
+  await("a holder that listens",
+        [&] { return run(latchkey({"revoke", "a", uri()})) == 0 ? "" : "none"; });
+  EXPECT_GE(run_json({"show", "a", uri()})["holders"][0]["revoked_ms"], 0);
+  EXPECT_GE(run_json({"ls", "--long", uri()})["holders"][0]["revoked_ms"], 0);
+  EXPECT_GE(run_json({"top", "--once", uri()})["revoked_ms"], 0);
+  std::filesystem::remove(folder_.file("log"));
+  EXPECT_EQ(run(latchkey({"show", "a", uri()})), 0);
+  EXPECT_NE(log().find(" left, asked to release it "), std::string::npos) << log();
+  EXPECT_TRUE(hold.release());
+  hold = locks.lock("a").acquire();
+  EXPECT_EQ(run_json({"top", "--once", uri()})["revoked_ms"], json(nullptr));
 }
 
 TEST_F(CliLook, RevokeIsRefusedForABackendThatCannotAsk) {

@@ -1,4 +1,5 @@
 // The parts of `latchkey ls` and `top` that decide without I/O.
+// tidy: long-file because its tests make the states of locks alike.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -16,12 +17,14 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using Keys = std::vector<std::string>;
 
 constexpr ObservedLocks::TimePoint begin{1000s};
@@ -94,6 +97,22 @@ TEST(ObservedLocks, CountsTheTimeOfAHolderFromWhenItIsFirstSeen) {
   locks.inspected(std::vector{held("a", "x:2", 30s)}, begin + 20s);
   EXPECT_EQ(row_of(locks, "a", begin + 21s).held, 1s);
   EXPECT_FALSE(row_of(locks, "a").held_longer);
+}
+
+TEST(ObservedLocks, SaysHowLongAgoAHolderWasAskedAndNotOfTheNextOne) {
+  ObservedLocks locks;
+  locks.found(Keys{"a"});
+  LockInfo info = held("a", "x:1", 30s);
+  locks.inspected(std::vector{info}, begin);
+  EXPECT_EQ(row_of(locks, "a").revoked, std::nullopt);
+  info.holders.push_back({"x:2", 1, 30s, {}, 9s});
+  info.holders.push_back({"x:3", 1, 30s, {}, 4s});
+  locks.inspected(std::vector{info}, begin);
+  EXPECT_EQ(row_of(locks, "a", begin + 2s).revoked, 6s) << "the last request";
+  EXPECT_THAT(row_json(row_of(locks, "a", begin + 2s)), HasSubstr(R"("revoked_ms":6000,)"));
+  locks.inspected(std::vector{held("a", "x:4", 30s)}, begin + 3s);
+  EXPECT_EQ(row_of(locks, "a", begin + 3s).revoked, std::nullopt);
+  EXPECT_THAT(row_json(row_of(locks, "a", begin + 3s)), HasSubstr(R"("revoked_ms":null,)"));
 }
 
 // A document of MongoDB with a wrong field is locked by nobody knows whom: it ended the program.
@@ -251,6 +270,24 @@ TEST(TopView, ANarrowColumnShowsTheHostAndTheProcess) {
   rows[1].holder = "on ip-10-0-12-34.eu-west-1.compute.internal, process 12345 (bank)";
   EXPECT_THAT(table_text(rows, 80),
               AllOf(HasSubstr(" web-3, process 7 "), HasSubstr(" ip-10-0-12+, process 12345")));
+}
+
+TEST(TopView, TheColumnOfRequestsIsThereOnlyIfALockOnTheScreenWasAskedFor) {
+  std::vector<LockRow> rows(3);
+  for (LockRow& row : rows) row.holder = "x:1";
+  EXPECT_THAT(table_text(rows, 80), AllOf(HasSubstr("   LEFT HOLDER"), Not(HasSubstr("ASKED"))));
+  rows[1].revoked = 3'200ms;
+  EXPECT_THAT(table_text(rows, 80), AllOf(HasSubstr("   LEFT  ASKED HOLDER"),
+                                          HasSubstr("   3.2s x:1 "), HasSubstr("      - x:1 ")));
+  TopView view;
+  view.rows = rows;
+  view.shows_details = true;
+  view.first = 1;
+  const auto screen = [&] { return screen_lines(view, Size{80, 24}); };
+  EXPECT_THAT(screen(), Contains(StartsWith("asked       3.2s ago to release it ")));
+  view.first = 2;
+  EXPECT_THAT(screen(), Contains(StartsWith("asked       - ")));
+  EXPECT_THAT(screen()[3], Not(HasSubstr("ASKED"))) << "the second row has scrolled away";
 }
 
 TEST(TopView, EnterShowsAllOfTheFirstRow) {

@@ -55,6 +55,9 @@ std::string lock_text(const LockInfo& info) {
     text += fmt::format("  held by {}, {} left", detail::printable(holder.id),
                         duration_text(holder.left));
     if (holder.count != 1) text += fmt::format(", {} times", holder.count);
+    if (holder.revoked) {
+      text += fmt::format(", asked to release it {} ago", duration_text(holder.revoked));
+    }
     if (!holder.announced.empty()) text += fmt::format(": {}", detail::printable(holder.announced));
     text +=
         fmt::format("\n    it would notice an unlock at its next check{}\n", limit_text(holder));
@@ -102,6 +105,8 @@ std::string lock_json(const LockInfo& info) {
     one["lease_left_ms"] = nullptr;
     if (holder.left) one["lease_left_ms"] = holder.left->count();
     one["announced"] = holder.announced;
+    one["revoked_ms"] = nullptr;
+    if (holder.revoked) one["revoked_ms"] = holder.revoked->count();
     holders.push_back(std::move(one));
   }
   nlohmann::ordered_json json{{"key", info.key}, {"locked", info.locked}};

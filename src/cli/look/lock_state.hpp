@@ -27,8 +27,8 @@ namespace latchkey::inline v1::cli {
 [[nodiscard]] std::string asked_text(const LockInfo& before, std::size_t told);
 
 /// One JSON object and a newline. The names of its members are stable: key, locked, type, holders
-/// [id, count, lease_left_ms, announced], waiters, queue, fencing_token, permits [available,
-/// total].
+/// [id, count, lease_left_ms, announced, revoked_ms], waiters, queue, fencing_token, permits
+/// [available, total].
 [[nodiscard]] std::string lock_json(const LockInfo& info);
 
 /// How many connections, or places in the queue, wait for the lock. Empty: not known.

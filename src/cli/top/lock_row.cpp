@@ -77,6 +77,7 @@ std::string row_json(const LockRow& row) {
   json["held_ms"] = number_or_null(row.held);
   json["held_longer"] = row.held_longer;
   json["lease_left_ms"] = number_or_null(row.left);
+  json["revoked_ms"] = number_or_null(row.revoked);
   json["waiters"] = row.waiters;
   json["contention_percent"] = row.contention;
   return json_line(json);

@@ -19,6 +19,8 @@ struct LockRow {
   bool held_longer = false;                         ///< it held already when top saw the lock first
   std::optional<std::chrono::milliseconds> left{};  ///< the rest of the lease
   bool endless = false;                             ///< the lease has no end
+  /// How long ago a holder was asked to release the lock, the last time; of several the last one.
+  std::optional<std::chrono::milliseconds> revoked{};
   std::uint64_t waiters = 0;
   unsigned contention = 0;  ///< in how many percent of the samples somebody waited
 };
@@ -44,7 +46,7 @@ struct RowOrder {
 [[nodiscard]] SortKey parse_sort_key(const std::string& text);
 
 /// One JSON object and a newline, with stable names: key, type, holder, holders, held_ms,
-/// held_longer, lease_left_ms, waiters, contention_percent.
+/// held_longer, lease_left_ms, revoked_ms, waiters, contention_percent.
 [[nodiscard]] std::string row_json(const LockRow& row);
 
 }  // namespace latchkey::inline v1::cli

@@ -137,6 +137,10 @@ LockRow ObservedLocks::row_of(const std::string& key, const Lock& lock, TimePoin
   row.endless = !holder.left;
   const auto since = std::chrono::floor<milliseconds>(now - lock.inspected_at);
   if (holder.left) row.left = std::max(*holder.left - since, milliseconds(0));
+  for (const HolderInfo& each : info.holders) {
+    if (!each.revoked) continue;
+    row.revoked = std::min(row.revoked.value_or(milliseconds::max()), *each.revoked + since);
+  }
   return row;
 }
 

@@ -18,6 +18,7 @@ constexpr std::size_t head_lines = 4;
 constexpr std::size_t foot_lines = 1;
 /// TYPE, WAIT, CONT, HELD and LEFT with the spaces after them.
 constexpr std::size_t fixed_columns = 10 + 6 + 5 + 8 + 8;
+constexpr std::size_t asked_columns = 7;
 constexpr std::string_view keys_help =
     "q quit  p pause  / filter  Enter details  sort: c w h l n, r reverse";
 constexpr std::string_view details_help = "Enter back  q quit  p pause  arrows: the next lock";
@@ -58,6 +59,10 @@ std::string left_text(const LockRow& row) {
   return row.left ? short_duration(*row.left) : "-";
 }
 
+std::string asked_text(const LockRow& row) {
+  return row.revoked ? short_duration(*row.revoked) : "-";
+}
+
 std::string more_text(const LockRow& row) {
   return row.holders > 1 ? fmt::format(" and {} more", row.holders - 1) : std::string();
 }
@@ -86,35 +91,44 @@ std::string holder_text(const LockRow& row, std::size_t width) {
   return std::string(place.substr(0, width - tail.size() - 1)) + '+' + tail;
 }
 
-struct Widths {
-  std::size_t key;
-  std::size_t holder;
-};
+/// The columns of a table of these rows. ASKED, which is seldom needed, is there if a row has it.
+class Columns {
+ public:
+  Columns(std::span<const LockRow> rows, std::size_t width)
+      : all(width),
+        asked(
+            std::ranges::any_of(rows, [](const LockRow& row) { return row.revoked.has_value(); })) {
+    const std::size_t fixed = fixed_columns + (asked ? asked_columns : 0);
+    const std::size_t rest = width > fixed + 20 ? width - fixed : 20;
+    const std::size_t first = std::clamp<std::size_t>(rest * 2 / 5, 10, 60);
+    key = first - 1;
+    holder = rest - first;
+  }
 
-Widths widths_for(std::size_t columns) {
-  const std::size_t rest = columns > fixed_columns + 20 ? columns - fixed_columns : 20;
-  const std::size_t key = std::clamp<std::size_t>(rest * 2 / 5, 10, 60);
-  return {key - 1, rest - key};
-}
+  std::size_t all;
+  bool asked;
+  std::size_t key = 0, holder = 0;
+};
 
 /// A line in exactly the width of the screen.
 std::string table_line(std::string_view key, std::string_view type, std::string_view waiters,
                        std::string_view contention, std::string_view held, std::string_view left,
-                       std::string_view holder, std::size_t columns) {
-  const Widths widths = widths_for(columns);
-  return cell(fmt::format("{} {:<9} {:>5} {:>4} {:>7} {:>7} {}", cell(key, widths.key), type,
-                          waiters, contention, held, left, cell(holder, widths.holder)),
-              columns);
+                       std::string_view asked, std::string_view holder, const Columns& columns) {
+  const std::string before_holder = columns.asked ? fmt::format("{:>6} ", asked) : std::string();
+  return cell(
+      fmt::format("{} {:<9} {:>5} {:>4} {:>7} {:>7} {}{}", cell(key, columns.key), type, waiters,
+                  contention, held, left, before_holder, cell(holder, columns.holder)),
+      columns.all);
 }
 
-std::string column_heads(std::size_t columns) {
-  return table_line("KEY", "TYPE", "WAIT", "CONT", "HELD", "LEFT", "HOLDER", columns);
+std::string column_heads(const Columns& columns) {
+  return table_line("KEY", "TYPE", "WAIT", "CONT", "HELD", "LEFT", "ASKED", "HOLDER", columns);
 }
 
-std::string row_line(const LockRow& row, std::size_t columns) {
+std::string row_line(const LockRow& row, const Columns& columns) {
   return table_line(row.key, row.type.empty() ? "-" : row.type, std::to_string(row.waiters),
                     fmt::format("{}%", row.contention), held_text(row), left_text(row),
-                    holder_text(row, widths_for(columns).holder), columns);
+                    asked_text(row), holder_text(row, columns.holder), columns);
 }
 
 std::string summary(const TopView& view) {
@@ -145,6 +159,7 @@ std::vector<std::string> details(const LockRow& row, std::size_t columns) {
       {"contention", fmt::format("{}% of the last samples", row.contention)},
       {"held", held_text(row)},
       {"lease left", left_text(row)},
+      {"asked", row.revoked ? asked_text(row) + " ago to release it" : "-"},
       {"holder", (row.holder.empty() ? "-" : row.holder) + more_text(row)}};
   constexpr std::size_t name_columns = 12;
   const std::size_t width = columns > name_columns + 10 ? columns - name_columns : 10;
@@ -174,16 +189,18 @@ std::vector<std::string> screen_lines(const TopView& view, Size size) {
                   view.paused ? "paused" : "every " + short_duration(view.interval), view.backend));
   add(summary(view));
   add(order_line(view));
-  lines.push_back("\x1b[7m" + column_heads(size.columns) + "\x1b[0m");
   const std::size_t rows = rows_on_screen(size);
   const std::size_t end = std::min(view.rows.size(), view.first + rows);
+  const std::size_t first = std::min(view.first, end);
+  const Columns columns(std::span(view.rows).subspan(first, end - first), size.columns);
+  lines.push_back("\x1b[7m" + column_heads(columns) + "\x1b[0m");
   if (view.shows_details && view.first < end) {
     for (std::string& line : details(view.rows[view.first], size.columns)) {
       if (lines.size() < head_lines + rows) lines.push_back(std::move(line));
     }
   } else {
     for (std::size_t index = view.first; index < end; ++index) {
-      lines.push_back(row_line(view.rows[index], size.columns));
+      lines.push_back(row_line(view.rows[index], columns));
     }
   }
   while (lines.size() + foot_lines < size.lines) lines.emplace_back(size.columns, ' ');
@@ -192,7 +209,8 @@ std::vector<std::string> screen_lines(const TopView& view, Size size) {
   return lines;
 }
 
-std::string table_text(std::span<const LockRow> rows, std::size_t columns) {
+std::string table_text(std::span<const LockRow> rows, std::size_t width) {
+  const Columns columns(rows, width);
   std::string text = column_heads(columns);
   for (const LockRow& row : rows) text += '\n' + row_line(row, columns);
   return text + '\n';

@@ -48,7 +48,7 @@ enum class Word : std::uint8_t {
   taken,    // how many permits the hold has
   total,    // how many the semaphore has
   permit_channel,
-  revoke_channel,
+  revoke_channel,  // also the name of the note of the last revocation
 };
 
 /// The call of a script.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array side_prefixes = {
     queue_prefix,          timeout_prefix,   token_prefix,         lock_channel_prefix,
     rw_channel_prefix,     holder_prefix,    process_queue_prefix, permit_queue_prefix,
-    waiting_writer_prefix, set_token_prefix, set_channel_prefix};
+    waiting_writer_prefix, set_token_prefix, set_channel_prefix,   revoke_channel_prefix};
 
 std::string join(std::initializer_list<std::string_view> pieces) {
   std::string text;

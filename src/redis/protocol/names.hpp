@@ -36,6 +36,7 @@ namespace latchkey::inline v1::detail::redis {
 /// | redisson_rwlock:tag(N)            | channel: READ or WRITE released                         |
 /// | latchkey_revoke:tag(N)            | channel: somebody asks the holders to release; latchkey |
 /// |                                   | only; `:` as above                                      |
+/// | latchkey_revoke:tag(N)            | key: when that was last heard, and who held N then      |
 ///
 /// The names of a latch:
 ///
@@ -87,7 +88,8 @@ inline constexpr std::string_view lock_channel_prefix = "redisson_lock__channel:
 inline constexpr std::string_view rw_channel_prefix = "redisson_rwlock:";
 /// The suffix that makes a lock's channel the one of those who wait in line.
 inline constexpr std::string_view in_line_suffix = ":in_line";
-/// The prefix of the channel on which those who hold a lock are asked to release it.
+/// The prefix of the channel on which those who hold a lock are asked to release it, and of the
+/// note of that (lua/parts/revocation.lua).
 inline constexpr std::string_view revoke_channel_prefix = "latchkey_revoke:";
 /// The only message on it.
 inline constexpr std::string_view revoke_message = "1";
@@ -143,7 +145,8 @@ struct Channels {
 };
 [[nodiscard]] Channels channels_of(const Request& request, const Layout& layout = redisson_layout);
 
-/// The channel on which those who hold the lock of `tag` are asked to release it.
+/// The channel on which those who hold the lock of `tag` are asked to release it, and the name of
+/// the note of that.
 [[nodiscard]] std::string revoke_channel_of(const Tag& tag);
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -56,7 +56,7 @@ constexpr Call list_awaited(scripts::list_awaited, 0,
 constexpr Call force_release(scripts::force_release, 3,
                              {lock, queue, timeouts, tag, plain_channel, rw_channel, sharded});
 
-constexpr Call revoke(scripts::revoke, 1, {lock, revoke_channel, sharded});
+constexpr Call revoke(scripts::revoke, 1, {lock, revoke_channel, sharded, permits});
 
 constexpr Call latch_set(scripts::latch_set, 1, {lock, count, latch_channel, sharded});
 constexpr Call latch_down(scripts::latch_down, 1, {lock, latch_channel, sharded});
@@ -74,7 +74,7 @@ constexpr Call expire_permits(scripts::expire_permits, 2, {lock, permits, lease,
 constexpr Call release_permits(scripts::release_permits, 2,
                                {lock, permits, taken, permit, permit_channel, sharded});
 constexpr Call inspect_permits(scripts::inspect_permits, 2,
-                               {lock, permits, permit_channel, sharded});
+                               {lock, permits, permit_channel, sharded, revoke_channel});
 constexpr Call resize_permits(scripts::resize_permits, 2,
                               {lock, permits, total, permit_channel, sharded});
 constexpr Call destroy_permits(scripts::destroy_permits, 2,

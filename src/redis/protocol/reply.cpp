@@ -24,11 +24,22 @@ std::uint64_t count_of(const redisReply& reply) noexcept {
 /// {owner, count, ms, note, ...}
 void read_holders(Replies replies, LockInfo& info) {
   for (std::size_t at = 0; at + 3 < replies.size(); at += 4) {
-    info.holders.push_back(
-        {owner_of(*replies[at]), static_cast<std::uint32_t>(replies[at + 1]->integer),
-         time_left(replies[at + 2]->integer), std::string(text_of(*replies[at + 3]))});
+    info.holders.push_back({owner_of(*replies[at]),
+                            static_cast<std::uint32_t>(replies[at + 1]->integer),
+                            time_left(replies[at + 2]->integer),
+                            std::string(text_of(*replies[at + 3])),
+                            {}});
   }
   info.locked = !info.holders.empty();
+}
+
+/// {ms, ...}, by holder; -1: it was not asked
+void read_revoked(Replies replies, LockInfo& info) {
+  const std::size_t count = std::min(replies.size(), info.holders.size());
+  for (std::size_t at = 0; at < count; ++at) {
+    const long long ago = replies[at]->integer;
+    if (ago >= 0) info.holders[at].revoked = std::chrono::milliseconds(ago);
+  }
 }
 
 /// {cursor, name, ...}
@@ -58,7 +69,7 @@ void read_part(const redisReply& reply, ListPart& part, std::vector<std::string>
 
 }  // namespace
 
-// {mode, token, holders, {owner, ...}, subscribers}
+// {mode, token, holders, {owner, ...}, subscribers, revoked}
 bool read_info(const redisReply& reply, LockInfo& info) {
   const Replies replies = elements_of(reply);
   if (replies.size() < 4) return false;
@@ -76,21 +87,23 @@ bool read_info(const redisReply& reply, LockInfo& info) {
   }
   const bool counted = replies.size() > 4 && replies[4]->integer >= 0;
   if (counted) info.subscribers = count_of(*replies[4]);
+  if (replies.size() > 5) read_revoked(elements_of(*replies[5]), info);
   return true;
 }
 
-// {available, total, subscribers, id, ms left, ...}
+// {available, total, subscribers, revoked, id, ms left, ...}
 bool read_permits(const redisReply& reply, LockInfo& info) {
   const Replies replies = elements_of(reply);
-  if (replies.size() < 3) return false;
+  if (replies.size() < 4) return false;
   info.type = LockType::PERMIT;
   info.permits = PermitInfo{replies[0]->integer, replies[1]->integer};
   if (replies[2]->integer >= 0) info.subscribers = count_of(*replies[2]);
-  for (std::size_t at = 3; at + 1 < replies.size(); at += 2) {
+  for (std::size_t at = 4; at + 1 < replies.size(); at += 2) {
     HolderInfo& its = info.holders.emplace_back();
     its.id = PermitId::text_of(text_of(*replies[at]));
     its.left = time_left(replies[at + 1]->integer);
   }
+  read_revoked(elements_of(*replies[3]), info);
   info.locked = !info.holders.empty();
   return true;
 }

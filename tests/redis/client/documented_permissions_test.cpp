@@ -128,6 +128,14 @@ TEST_F(DocumentedPermissions, AreEnoughForSemaphoresAndLatches) {
 TEST_F(DocumentedPermissions, AreEnoughForRevocation) {
   permit({"publish"});
   EXPECT_EQ(send(Verb::revoke, REENTRANT, 1).kind, Kind::granted);
+  Subscriber holder = subscribe({"latchkey_revoke:{k}"});
+  client.acquire("k", REENTRANT, id(1), lease);
+  EXPECT_EQ(send(Verb::revoke, REENTRANT, 1).notified, 1U);
+  EXPECT_FALSE(client.inspect("k").holders.at(0).revoked) << "nothing is noted";
+  permit({"publish hgetall pttl set time"});
+  client.acquire("k", REENTRANT, id(1), lease);
+  EXPECT_EQ(send(Verb::revoke, REENTRANT, 1).notified, 1U);
+  EXPECT_TRUE(client.inspect("k").holders.at(0).revoked);
 }
 
 TEST_F(DocumentedPermissions, AreEnoughForAdministration) {

@@ -57,6 +57,23 @@ TEST_F(RedisRevocation, AHolderOfAnotherProcessIsAskedWithinMilliseconds) {
   EXPECT_TRUE(hold.release());
 }
 
+TEST_F(RedisRevocation, AnInspectByAnybodyTellsOfItAndNotOfTheNextHolder) {
+  const Locks holder = connect(), asker = connect();
+  const auto asked = [&](const Locks& locks) {
+    return locks.inspect("k").holders.at(0).revoked.has_value();
+  };
+  std::optional<Hold> hold = holder.lock("k").acquire();
+  EXPECT_EQ(asker.revoke("k"), 0U);
+  EXPECT_FALSE(asked(asker)) << "nobody was told";
+  EXPECT_FALSE(hold->revoked());
+  EXPECT_EQ(ask(asker, "k"), 1U);
+  EXPECT_TRUE(asked(asker) && asked(holder));
+  EXPECT_TRUE(eventually([&] { return hold->revoked(); }));
+  hold.reset();
+  hold = holder.lock("k").acquire();
+  EXPECT_FALSE(asked(asker));
+}
+
 TEST_F(RedisRevocation, TheSubscriptionIsThereOnlyWhileAHolderListens) {
   const Locks locks = connect();
   {

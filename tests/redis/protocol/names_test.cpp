@@ -89,7 +89,7 @@ TEST(RedisNames, BracesWithoutAHashTagAreRejected) {
 TEST(RedisNames, ReservedPrefixesAreRejected) {
   for (const std::string_view name :
        {"redisson_lock_queue:{k}", "redisson_lock_timeout:{k}", "redisson_lock_token:{k}",
-        "redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {
+        "redisson_lock__channel:{k}", "redisson_rwlock:{k}", "latchkey_revoke:{k}"}) {
     const auto refusal = refuse_name(name);
     ASSERT_TRUE(refusal) << name;
     EXPECT_NE(refusal->find(name), std::string::npos);

@@ -191,9 +191,9 @@ TEST(ScriptCall, AMemberThatIsAWriteWithATokenHasAWordOfItsOwn) {
 TEST(ScriptCall, ARevocationIsPublishedOnAChannelOfTheKeyAlone) {
   const std::string sha(scripts::revoke.sha1);
   EXPECT_EQ(call(about(Verb::revoke, "k")),
-            (Words{"EVALSHA", sha, "1", "k", "latchkey_revoke:{k}", "0"}));
+            (Words{"EVALSHA", sha, "1", "k", "latchkey_revoke:{k}", "0", "{k}:timeout"}));
   EXPECT_EQ(call(about(Verb::revoke, "{k}"), true),
-            (Words{"EVALSHA", sha, "1", "{k}", "latchkey_revoke:{k}:", "1"}));
+            (Words{"EVALSHA", sha, "1", "{k}", "latchkey_revoke:{k}:", "1", "{k}:timeout"}));
   Request listen = about(Verb::subscribe, "{k}", LockType::FAIR);
   listen.revocations = true;
   const Channels channels = channels_of(listen);

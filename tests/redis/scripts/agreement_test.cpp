@@ -18,6 +18,7 @@
 #include <random>
 #include <set>
 
+#include "redis/protocol/names.hpp"
 #include "redis/scripts/agreement_owners.hpp"
 #include "redis/scripts/script_fixture.hpp"
 
@@ -38,6 +39,7 @@ class Agreement : public ScriptTest {
     downgraded_.clear();
     last_token_.clear();
     granted_.keys.clear();
+    asked_.clear();
     table_now_ = Clock::time_point(std::chrono::hours(1'000));
     real_start_ = std::chrono::steady_clock::now();
     for (const std::string_view key : all_keys) {
@@ -61,6 +63,8 @@ class Agreement : public ScriptTest {
       channels.push_back(channel + id(1).text().substr(0, 36));
       for (const std::uint64_t number : listening())
         channels.push_back(channel + id(number).text());
+      // A revocation is noted if somebody hears it.
+      channels.push_back(detail::redis::revoke_channel_of(detail::redis::Tag(key)));
     }
     return channels;
   }
@@ -81,15 +85,19 @@ class Agreement : public ScriptTest {
   /// Leases end in the middle between the instants to which time is moved: what the machine takes
   /// for the commands themselves decides nothing.
   milliseconds any_lease() { return milliseconds(10'000 * (1 + below(6)) + 5'000); }
+  static constexpr milliseconds longest_lease{65'000};
 
   Request any_request() {
     static constexpr Verb verbs[] = {Verb::acquire, Verb::acquire,   Verb::acquire, Verb::acquire,
                                      Verb::renew,   Verb::verify,    Verb::release, Verb::release,
                                      Verb::leave,   Verb::downgrade, Verb::expire};
     const Claim claim = any_claim();
-    const bool force = below(40) == 0;
+    const std::uint64_t seldom = below(40);
+    const Verb usual = verbs[below(std::size(verbs))];
     Request request =
-        ScriptClient::make_request(force ? Verb::force_release : verbs[below(std::size(verbs))],
+        ScriptClient::make_request(seldom == 0   ? Verb::force_release
+                                   : seldom <= 2 ? Verb::revoke
+                                                 : usual,
                                    claim.key, type_of(claim), id(claim.number), any_lease());
     const bool plain = !is_read_write(request.type);
     if (request.verb == Verb::downgrade) {
@@ -115,6 +123,7 @@ class Agreement : public ScriptTest {
     const LockInfo before = inspect_table(request.key);
     const Outcome expected = table_->apply(request, now());
     const Outcome outcome = send(request);
+    asked_.note(request, inspect_table(request.key));
     ASSERT_EQ(outcome.kind, expected.kind) << outcome.reason;
     if (outcome.kind == Kind::busy) compare_busy(outcome, expected, before, request);
     EXPECT_EQ(outcome.place != 0, expected.place != 0);
@@ -204,14 +213,10 @@ class Agreement : public ScriptTest {
   }
 
   void compare_state(std::string_view key) {
-    const auto ids = [](const LockInfo& info) {
-      std::set<std::string> all;
-      for (const HolderInfo& holder : info.holders) all.insert(holder.id);
-      return all;
-    };
     const LockInfo expected = inspect_table(key), info = client.inspect(key);
     EXPECT_EQ(info.locked, expected.locked);
-    EXPECT_EQ(ids(info), ids(expected));
+    EXPECT_EQ(holders(info), holders(expected));
+    EXPECT_EQ(asked_.revoked_of(info, expected), revoked(expected));
     EXPECT_EQ(info.queue, expected.queue);
     EXPECT_EQ(info.type, expected.type);
     // Mutual exclusion holds whatever the table contains.
@@ -252,13 +257,15 @@ class Agreement : public ScriptTest {
       const bool ends_by_itself = key.starts_with("latchkey_") && left != -1;
       EXPECT_TRUE(ends_by_itself || key.starts_with("redisson_lock_token:"))
           << key << " stayed behind";
-      EXPECT_LE(left, queue_wait.count()) << key;
+      const bool is_of_lease = key.starts_with("latchkey_revoke:");
+      EXPECT_LE(left, (is_of_lease ? longest_lease : queue_wait).count()) << key;
     }
   }
 
  private:
   std::mt19937_64 random_;
   Grants granted_;
+  AskedHolders asked_;
   std::vector<std::string> channels_ = grant_channels();
   Subscriber listener_ = subscribe(channels_);
   std::optional<detail::LockTable> table_;

@@ -37,6 +37,24 @@ TEST_F(RevocationTest, NobodyIsToldIfNobodyHoldsOrListens) {
   EXPECT_FALSE(hold.revoked()) << "it was asked before it listened";
 }
 
+TEST_F(RevocationTest, AnInspectTellsOfItUntilTheLockIsReleased) {
+  Hold hold = locks.lock("k").acquire(0ms, 10s);
+  EXPECT_EQ(locks.revoke("k"), 0U);
+  EXPECT_FALSE(locks.inspect("k").holders.at(0).revoked) << "nobody was told";
+  EXPECT_FALSE(hold.revoked());
+  EXPECT_EQ(locks.revoke("k"), 1U);
+  clock.advance(3s);
+  EXPECT_EQ(locks.inspect("k").holders.at(0).revoked, 3s);
+  EXPECT_TRUE(hold.release());
+  const Hold next = locks.lock("k").acquire(0ms, 10s);
+  EXPECT_FALSE(locks.inspect("k").holders.at(0).revoked);
+  const Semaphore semaphore = locks.semaphore("s", 2);
+  const Hold permit = semaphore.acquire(1, 0ms, 10s);
+  EXPECT_FALSE(permit.revoked());
+  EXPECT_EQ(locks.revoke("s"), 1U);
+  EXPECT_EQ(semaphore.inspect().holders.at(0).revoked, 0s);
+}
+
 TEST_F(RevocationTest, AHolderThatListensIsAskedAndKeepsTheLock) {
   Hold hold = locks.lock("k").acquire(0ms, 10s);
   const std::stop_token token = hold.revocation_token();

@@ -267,6 +267,39 @@ TEST(LockTable, TokensIncreaseAfterTheirRecordsAreDropped) {
   EXPECT_EQ(table.apply(block, start - std::chrono::hours(1)).token, first.token + 10);
 }
 
+TEST(LockTable, SaysWhoWasAskedUntilTheLeasesThatRanThenHaveEnded) {
+  LockTable table;
+  const auto asked = [&](milliseconds at) {
+    LockInfo info;
+    Request inspect = about(Verb::inspect, "a", 0);
+    inspect.info = &info;
+    table.apply(inspect, start + at);
+    std::vector<std::string> all;
+    for (const HolderInfo& holder : info.holders) {
+      if (holder.revoked) all.push_back(holder.id + ' ' + std::to_string(holder.revoked->count()));
+    }
+    return all;
+  };
+  const std::string first = HoldId{{7, 9}, 1}.text(), second = HoldId{{7, 9}, 2}.text();
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(table.apply(about(Verb::revoke, "a", 0), start).kind, Kind::granted);
+  EXPECT_EQ(table.size(), 0U) << "it makes no record";
+  table.apply(about(Verb::acquire, "a", 1, LockType::READ), start);
+  table.apply(about(Verb::acquire, "a", 2, LockType::READ, milliseconds(3'000)), start);
+  EXPECT_EQ(asked(milliseconds(0)), Texts{});
+  table.apply(about(Verb::revoke, "a", 0), start + milliseconds(100));
+  table.apply(about(Verb::acquire, "a", 3, LockType::READ, milliseconds(9'000)), start);
+  table.apply(about(Verb::renew, "a", 1, LockType::READ, milliseconds(9'000)), start);
+  EXPECT_EQ(asked(milliseconds(350)), (Texts{first + " 250", second + " 250"}));
+  EXPECT_EQ(asked(milliseconds(2'900)), (Texts{first + " 2800", second + " 2800"}));
+  EXPECT_EQ(asked(milliseconds(3'000)), Texts{}) << "the second one has ended, the first is over";
+  table.apply(about(Verb::revoke, "a", 0), start + milliseconds(4'000));
+  EXPECT_EQ(asked(milliseconds(4'000)).size(), 2U);
+  table.apply(about(Verb::force_release, "a", 0), start + milliseconds(4'000));
+  table.apply(about(Verb::acquire, "a", 1), start + milliseconds(4'000));
+  EXPECT_EQ(asked(milliseconds(4'000)), Texts{}) << "an id that is used again";
+}
+
 TEST(LockTable, ListsLockedKeys) {
   LockTable table;
   for (const char* key : {"b:2", "a:1", "b:1"}) table.apply(about(Verb::acquire, key, 1), start);

@@ -176,9 +176,44 @@ TYPED_TEST_P(BackendRequests, ARevocationReachesThoseWhoListenAndEndsNothing) {
   EXPECT_EQ(asker.send(Verb::revoke, this->name).notified, 0U);
 }
 
+TYPED_TEST_P(BackendRequests, AnInspectSaysWhoWasAskedToReleaseAndNotWhoHoldsLater) {
+  Probe holder = this->connect(), asker = this->connect();
+  LATCHKEY_DETAIL_OFFERED(holder.offers().revocation && holder.offers().administration,
+                          "revocation, inspect");
+  const LockType type = holder.offers().read_write ? LockType::READ : LockType::REENTRANT;
+  const auto asked = [&] {
+    std::vector<std::string> ids;
+    for (const HolderInfo& each : asker.inspect(this->name).holders) {
+      if (!each.revoked) continue;
+      EXPECT_LT(*each.revoked, std::chrono::minutes(1));
+      ids.push_back(each.id);
+    }
+    return ids;
+  };
+  Request listen;
+  listen.verb = Verb::subscribe;
+  listen.key = this->name;
+  listen.revocations = true;
+  const HoldId first = holder.fresh_id(), second = holder.fresh_id();
+  EXPECT_EQ(holder.acquire(this->name, type, first, this->long_lease).kind, Kind::granted);
+  asker.send(Verb::revoke, this->name);
+  EXPECT_TRUE(asked().empty()) << "nobody was told";
+  EXPECT_EQ(holder.send(listen).kind, Kind::granted);
+  EXPECT_EQ(asker.send(Verb::revoke, this->name).notified, 1U);
+  EXPECT_EQ(asked(), std::vector<std::string>{first.text()});
+  if (type == LockType::READ) {
+    EXPECT_EQ(holder.acquire(this->name, type, second, this->long_lease).kind, Kind::granted);
+    EXPECT_EQ(asked(), std::vector<std::string>{first.text()});
+  }
+  EXPECT_EQ(holder.send(Verb::release, this->name, type, first).kind, Kind::granted);
+  EXPECT_EQ(holder.acquire(this->name, type, second, this->long_lease).kind, Kind::granted);
+  EXPECT_TRUE(asked().empty()) << "the next holder was not asked";
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BackendRequests, EachIsCompletedOnceAndInOrderForOneThread,
                             AnotherThreadMayDrive, ADriveEndsAtItsDeadlineOrWhenUnparked,
                             ManyThreadsDriveOneConnection,
-                            ARevocationReachesThoseWhoListenAndEndsNothing);
+                            ARevocationReachesThoseWhoListenAndEndsNothing,
+                            AnInspectSaysWhoWasAskedToReleaseAndNotWhoHoldsLater);
 
 }  // namespace latchkey::inline v1::testing::contract
