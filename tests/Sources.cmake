@@ -404,12 +404,15 @@ set(latchkey_chaos_judge_sources
   chaos/faults/fault_plan.cpp
   chaos/judge/deadlines.cpp
   chaos/judge/exclusion.cpp
+  chaos/judge/limits.cpp
   chaos/judge/notices.cpp
   chaos/judge/operations.cpp
   chaos/judge/outcomes.cpp
   chaos/judge/pace.cpp
   chaos/judge/progress.cpp
+  chaos/judge/revocations.cpp
   chaos/judge/tokens.cpp
+  chaos/judge/told.cpp
   chaos/judge/tools.cpp
   chaos/judge/updates.cpp
   chaos/reproduction/replay_file.cpp
@@ -431,6 +434,7 @@ set(latchkey_chaos_sources
   chaos/deployment/redis/single_server.cpp
   chaos/deployment/redis/wall_clock.cpp
   chaos/faults/fault_injector.cpp
+  chaos/faults/holder_faults.cpp
   chaos/faults/link_faults.cpp
   chaos/faults/tool_faults.cpp
   chaos/main.cpp
@@ -475,11 +479,14 @@ set(latchkey_chaos_tests_sources
   chaos/faults/fault_plan_test.cpp
   chaos/judge/foreign_test.cpp
   chaos/judge/judge_test.cpp
+  chaos/judge/limits_test.cpp
   chaos/judge/operations_test.cpp
   chaos/judge/outcomes_test.cpp
   chaos/judge/pace_test.cpp
   chaos/judge/progress_test.cpp
+  chaos/judge/revocations_test.cpp
   chaos/judge/tokens_test.cpp
+  chaos/judge/told_test.cpp
   chaos/judge/tools_test.cpp
   chaos/reproduction/replay_file_test.cpp
   chaos/reproduction/shorten_test.cpp

@@ -16,6 +16,7 @@ enum class FaultKind : std::uint8_t {
   client_fork,
   client_no_threads,
   client_no_memory,
+  client_hang,
   tool_stop,
   tool_kill,
   link_mute,
@@ -63,10 +64,12 @@ enum class FaultKind : std::uint8_t {
   wrong_type,
   delete_key,
   forced_release,
+  revocation,
+  delete_watched,
 };
 
 /// Whether the fault is done to a process of a client, whatever it locks on.
-constexpr bool is_of_client(FaultKind kind) noexcept { return kind <= FaultKind::client_no_memory; }
+constexpr bool is_of_client(FaultKind kind) noexcept { return kind <= FaultKind::client_hang; }
 
 constexpr bool is_of_link(FaultKind kind) noexcept {
   return kind >= FaultKind::link_mute && kind <= FaultKind::link_late_delivery;
@@ -82,6 +85,18 @@ constexpr bool is_of_member(FaultKind kind) noexcept {
   return kind == FaultKind::member_stop || kind == FaultKind::member_kill;
 }
 
+/// Whether the fault is done to a visitor that was asked for when the fault began: to the key that
+/// it holds when the fault ends.
+constexpr bool is_of_holder(FaultKind kind) noexcept {
+  return kind == FaultKind::revocation || kind == FaultKind::delete_watched;
+}
+
+/// Whether the fault belongs into each round: its visitor is asked for, so it never happens by
+/// chance.
+constexpr bool is_of_each_round(FaultKind kind) noexcept {
+  return is_of_holder(kind) || kind == FaultKind::client_hang;
+}
+
 /// Whether locks are granted about as fast as usual while the fault lasts.
 constexpr bool keeps_pace(FaultKind kind) noexcept {
   return kind == FaultKind::pattern_subscriber || is_of_member(kind);
@@ -91,7 +106,8 @@ constexpr bool keeps_pace(FaultKind kind) noexcept {
 enum class Target : std::uint8_t {
   worker,  ///< one worker or its connection
   server,
-  key,  ///< one key on the server
+  key,     ///< one key on the server
+  holder,  ///< a key on the server, while a visitor holds it
 };
 
 /// The effects of a fault, as a mask. They excuse violations while it lasts, and for a while
@@ -127,6 +143,7 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::client_fork, "client forks", Target::worker, 0, 0, impairs},
     {FaultKind::client_no_threads, "no thread can be made", Target::worker, 0, 0, impairs},
     {FaultKind::client_no_memory, "allocations fail", Target::worker, 200, 800, impairs},
+    {FaultKind::client_hang, "held too long", Target::worker, 0, 0, nothing},
     {FaultKind::tool_stop, "tool stopped", Target::worker, 100, 3'000, impairs | tells_late},
     {FaultKind::tool_kill, "tool killed", Target::worker, 0, 0, nothing},
     {FaultKind::link_mute, "mute server", Target::worker, 200, 2'500, silences | impairs},
@@ -184,6 +201,8 @@ inline constexpr auto fault_kinds = std::to_array<FaultTraits>({
     {FaultKind::wrong_type, "key of another type", Target::key, 200, 1'000, refuses | forgets},
     {FaultKind::delete_key, "key deleted", Target::key, 0, 0, forgets},
     {FaultKind::forced_release, "forced release", Target::key, 0, 0, forgets},
+    {FaultKind::revocation, "revoked", Target::holder, 800, 1'500, nothing},
+    {FaultKind::delete_watched, "deleted under a watch", Target::holder, 1'800, 2'500, forgets},
 });
 
 constexpr const FaultTraits& traits(FaultKind kind) noexcept {

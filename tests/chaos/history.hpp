@@ -44,6 +44,15 @@ enum class Lack : std::uint8_t {
   memory,   ///< an allocation of the acquire fails, and one of the release
 };
 
+/// A visit that a fault asks for.
+enum class Wish : std::uint8_t {
+  nothing,
+  hang,      ///< its lease ends at a limit (Lease::held_at_most), and it goes on beyond that
+  watched,   ///< it lasts until somebody takes the lock away
+  listener,  ///< it leaves when somebody asks for the lock
+  deaf,      ///< as long, but it does not listen
+};
+
 /// One call of acquire and, if it was granted, the visit to the critical section. A visitor asks
 /// lost() again and again, and reads the clock *before* each question: at `held_until` the visitor
 /// had not been told of a loss.
@@ -56,17 +65,23 @@ struct Visit {
   LockType type = LockType::REENTRANT;
   Outcome outcome = Outcome::none;
   Lack lack = Lack::nothing;
-  bool watchdog = false;  ///< the lease is renewed
-  bool killed = false;    ///< its process was killed; set by the orchestrator
+  Wish wish = Wish::nothing;
+  bool listens = false;      ///< it asks again and again whether somebody wants the lock
+  bool hung = false;         ///< a hang that lasted until after its limit
+  bool limit_named = false;  ///< a hang: the event of its loss says that it was held too long
+  bool watchdog = false;     ///< the lease is renewed
+  bool killed = false;       ///< its process was killed; set by the orchestrator
   bool waits_forever = false;
   bool loss_taken_back = false;  ///< lost() was true and then false
   bool fork_failed = false;      ///< a forked child found that it holds the lock
   Nanos lease = 0;
+  Nanos limit = 0;                  ///< of held_at_most; 0: there is none
   Nanos wait = 0;                   ///< how long the acquire waits; 0: it does not, or for ever
   Nanos called = 0, entered = 0;    ///< the acquire began, and returned
   Nanos held_until = 0;             ///< read before the last lost() that was false
   Nanos deadline = 0;               ///< the latest that remaining() promised
   Nanos told = 0;                   ///< read after the first lost() that was true
+  Nanos asked = 0;                  ///< read after the first revoked() that was true
   Nanos left = 0;                   ///< read before the release
   Nanos ended = 0;                  ///< the call, or the release, has returned
   Outcome release = Outcome::none;  ///< granted: it was still held; busy: it had been lost
@@ -82,6 +97,9 @@ struct Visit {
   std::array<char, 96> text{};
 };
 
+/// The key of a fault that has met no holder.
+inline constexpr int no_key = -2;
+
 /// One fault, from before it began until after it had ended.
 struct Fault {
   FaultKind kind{};
@@ -90,6 +108,8 @@ struct Fault {
   int key = -1;                 ///< -1: every key
   int strength = 0;             ///< as planned
   unsigned excuses = 0;         ///< a mask of Excuse
+  int reached = -1;             ///< revoked: how many Locks were told; -1: not known
+  bool watched = false;         ///< deleted: the server tells holders at once
   Nanos begins = 0, begun = 0;  ///< read before and after the begin
   Nanos ends = 0, ended = 0;    ///< read before and after the end
 
@@ -125,6 +145,12 @@ struct Limits {
   std::size_t permits = 3;
   /// How long a program may take to react to a signal, or its end to be seen, on a busy machine.
   Nanos reaction = 300 * millisecond;
+  /// Within which time a visitor knows what its process is told without asking: that somebody has
+  /// changed the key, which one check follows, or wants it.
+  Nanos told = 300 * millisecond;
+  /// Within which time somebody is granted a key after the limit of its holder, at the latest: the
+  /// lease of its last renewal may be rounded up, and waiters may poll.
+  Nanos freed = 3'000 * millisecond;
   /// The worker whose visits are programs, which start too seldom for a share of a key; -1: none.
   int tool_worker = -1;
 };

@@ -42,6 +42,23 @@ void Deployment::force_release(const std::string& uri, const PlannedFault& fault
   }
 }
 
+int Deployment::revoke(const PlannedFault& fault) const {
+  try {
+    const Locks locks = Locks::connect(uri(link_port()), {.watchdog = watchdog_period});
+    return static_cast<int>(locks.revoke(key_of(fault)));
+  } catch (const BackendUnavailable&) {
+    return -1;  // the machine is too busy
+  }
+}
+
+bool Deployment::tells_of_changes() const {
+  try {
+    return Locks::connect(uri(link_port()), {.watchdog = watchdog_period}).capabilities().watches;
+  } catch (const BackendUnavailable&) {
+    return false;
+  }
+}
+
 std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
   switch (kind) {
     case DeploymentKind::all:

@@ -58,6 +58,12 @@ class Deployment {
   virtual void begin(const PlannedFault& fault) = 0;
   virtual void end(const PlannedFault& fault) = 0;
 
+  /// Asks the holders of the key to release it. Returns how many Locks were told; -1: it is not
+  /// known. Only if it `has` that kind.
+  [[nodiscard]] int revoke(const PlannedFault& fault) const;
+  /// Whether the server tells holders that somebody has changed their key.
+  [[nodiscard]] bool tells_of_changes() const;
+
   /// Names the keys that are stored although nobody calls; empty: none. `abandoned`: a fault may
   /// have left waiters' places, which expire later.
   [[nodiscard]] virtual std::string keys_left(bool abandoned) const = 0;

@@ -11,7 +11,9 @@ FaultInjector::FaultInjector(Deployment& deployment, WorkerPool& workers)
 
 int FaultInjector::begin(const PlannedFault& fault) {
   if (is_of_tool(fault.kind)) return begin_at_tool(fault);
-  if (fault.worker < 0) {
+  if (is_of_holder(fault.kind)) {
+    ask_for_holder(fault);
+  } else if (fault.worker < 0) {
     deployment_.begin(fault);
   } else {
     begin_at_worker(fault);
@@ -20,8 +22,9 @@ int FaultInjector::begin(const PlannedFault& fault) {
   return -1;
 }
 
-void FaultInjector::end(const PlannedFault& fault) {
+void FaultInjector::end(const PlannedFault& fault, Fault& record) {
   if (is_of_tool(fault.kind)) return end_at_tool();
+  if (is_of_holder(fault.kind)) return end_at_holder(fault, record);
   if (fault.worker < 0) return deployment_.end(fault);
   end_at_worker(fault);
   end_at_link(fault, workers_.link(static_cast<std::uint32_t>(fault.worker)));
@@ -36,6 +39,7 @@ void FaultInjector::begin_at_worker(const PlannedFault& fault) {
     case client_fork: workers_.want_fork(worker); return;
     case client_no_threads: return workers_.want_lack(worker, Lack::threads);
     case client_no_memory: return workers_.want_lack(worker, Lack::memory);
+    case client_hang: workers_.want_visit(worker, Wish::hang); return;
     case client_descriptors:
       workers_.limit_descriptors(worker, true);
       return workers_.link(worker).cut();

@@ -80,6 +80,43 @@ std::vector<FaultKind> kinds_that_keep_connections(std::vector<FaultKind> kinds)
   return kinds;
 }
 
+/// In the order of their times, with new numbers.
+std::vector<PlannedFault> numbered(std::vector<PlannedFault> faults) {
+  sort_stably(faults, &PlannedFault::at_ms);
+  for (std::size_t index = 0; index < faults.size(); ++index) faults[index].number = index;
+  return faults;
+}
+
+/// The end of the last of them.
+int end_of(const std::vector<PlannedFault>& faults) {
+  int end = 0;
+  for (const PlannedFault& fault : faults) end = std::max(end, fault.at_ms + fault.length_ms);
+  return end;
+}
+
+std::vector<PlannedFault> with_those_of_each_round(std::vector<PlannedFault> faults,
+                                                   std::uint64_t seed, const PlanSize& size,
+                                                   const std::vector<FaultKind>& all) {
+  constexpr int most_tries = 20, pause_ms = 150;
+  Random random(~seed);
+  for (const FaultKind kind : all_kinds()) {
+    const bool is_there = std::ranges::find(faults, kind, &PlannedFault::kind) != faults.end();
+    const bool can_be = std::ranges::find(all, kind) != all.end();
+    if (!is_of_each_round(kind) || is_there || !can_be) continue;
+    PlannedFault fault;
+    const auto collides = [&] {
+      return std::ranges::any_of(faults, [&](const auto& other) { return overlap(fault, other); });
+    };
+    int tries = 0;
+    do {
+      fault = draw_one(random, size, kind);
+    } while (collides() && ++tries < most_tries);
+    if (collides()) fault.at_ms = end_of(faults) + pause_ms;
+    faults.push_back(fault);
+  }
+  return numbered(std::move(faults));
+}
+
 /// The commands that follow one another in the table, from any of them on.
 std::vector<PlannedFault> forbid_in_turn(std::uint64_t seed, const PlanSize& size) {
   auto faults = draw_faults_of(seed, size, {FaultKind::forbidden_command}, 9);
@@ -121,9 +158,7 @@ std::vector<PlannedFault> draw_faults_of(std::uint64_t seed, const PlanSize& siz
     if (const auto companion = draw_companion(random, size, kinds, fault)) add(*companion);
   }
   drop_jumps_back_if_data_is_lost(faults);
-  sort_stably(faults, &PlannedFault::at_ms);
-  for (std::size_t index = 0; index < faults.size(); ++index) faults[index].number = index;
-  return faults;
+  return numbered(std::move(faults));
 }
 
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
@@ -137,14 +172,17 @@ std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,
     return draw_faults_of(seed, size, of_members, 1);
   }
   const bool forbids = std::ranges::find(kinds, FaultKind::forbidden_command) != kinds.end();
-  switch (round) {
-    case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(kinds), 8);
-    case 1: return draw_faults_of(seed, size, kinds, 10);
-    case 2:
-      if (forbids) return forbid_in_turn(seed, size);
-      [[fallthrough]];
-    default: return draw_faults_of(seed, size, kinds, 24);
-  }
+  const auto draw = [&] {
+    switch (round) {
+      case 0: return draw_faults_of(seed, size, kinds_that_keep_connections(kinds), 8);
+      case 1: return draw_faults_of(seed, size, kinds, 10);
+      case 2:
+        if (forbids) return forbid_in_turn(seed, size);
+        [[fallthrough]];
+      default: return draw_faults_of(seed, size, kinds, 24);
+    }
+  };
+  return with_those_of_each_round(draw(), seed, size, kinds);
 }
 
 void leave_out(std::vector<PlannedFault>& plan, const std::optional<std::set<std::size_t>>& only,
@@ -167,6 +205,7 @@ std::string describe(const PlannedFault& fault) {
   std::string target = "server";
   if (fault.worker >= 0) target = "worker " + std::to_string(fault.worker);
   if (fault.key >= 0) target = "key " + std::to_string(fault.key);
+  if (is_of_holder(fault.kind)) target = "a holder";
   if (fault.kind == FaultKind::forbidden_command) target = forbidden_name(fault.strength);
   return std::to_string(fault.at_ms) + " ms + " + std::to_string(fault.length_ms) +
          " ms: " + std::string(traits(fault.kind).name) + ", " + target;

@@ -39,6 +39,9 @@ std::vector<FaultKind> all_kinds();
 /// | forbidding | 9 commands of the scripts in turn, each forbidden for a while   |
 /// | long       | one: a member of a quorum is away for a minute                  |
 ///
+/// Each but the long one also has one fault of each kind whose visitor is asked for
+/// (is_of_each_round), after the others if there is no time between them.
+///
 /// At most one fault of the server, and one of each worker, lasts at a time. While a fault of the
 /// server lasts, a worker is often made to connect anew. In order of at_ms.
 std::vector<PlannedFault> draw_faults(std::uint64_t seed, const PlanSize& size,

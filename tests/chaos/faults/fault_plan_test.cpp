@@ -61,6 +61,26 @@ TEST(FaultPlan, EveryKindIsDrawnInAFewDozenRounds) {
   EXPECT_EQ(kinds.size(), fault_kinds.size());
 }
 
+// Their visitors are asked for, so they need no chance.
+TEST(FaultPlan, EachRoundButALongOneHasEachFaultWhoseVisitorIsAskedFor) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    std::multiset<FaultKind> kinds;
+    for (const PlannedFault& fault : draw_faults(seed, {})) kinds.insert(fault.kind);
+    if (is_of_member(*kinds.begin())) continue;
+    for (const FaultKind kind :
+         {FaultKind::client_hang, FaultKind::revocation, FaultKind::delete_watched}) {
+      EXPECT_GE(kinds.count(kind), 1U) << traits(kind).name << ", seed " << seed;
+    }
+  }
+  std::vector<FaultKind> others = all_kinds();
+  std::erase_if(others, is_of_each_round);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    for (const PlannedFault& fault : draw_faults(seed, {}, others)) {
+      EXPECT_FALSE(is_of_each_round(fault.kind)) << "a deployment that does not have it";
+    }
+  }
+}
+
 // Otherwise two of three members could be away, and nothing would be promised.
 TEST(FaultPlan, WhileAMemberIsAwayNothingElseHappens) {
   std::size_t rounds = 0;

@@ -20,6 +20,13 @@ void judge_exclusion(const History& history, Violations& found);
 void judge_deadlines(const History& history, Violations& found);
 /// Promise 3: a hold that ended on the server is noticed a third of the lease later.
 void judge_notices(const History& history, Violations& found);
+/// A holder that is told of a deleted key knows at once, and a visitor that knows of its loss
+/// writes no more.
+void judge_told(const History& history, Violations& found);
+/// A hold ends at the limit of held_at_most, says so, and leaves the key to others.
+void judge_limits(const History& history, Violations& found);
+/// A request to release reaches each holder that listens, is counted, and nobody else is asked.
+void judge_revocations(const History& history, Violations& found);
 /// Promise 4: tokens rise, and a register that checks them loses no update.
 void judge_tokens(const History& history, Violations& found);
 /// No update of the unprotected counter is lost by a visitor that holds.
@@ -39,6 +46,9 @@ void judge_outcomes(const History& history, Violations& found);
 
 /// How often a fault ended a hold on the server whose visitor went on: what promise 3 is about.
 std::size_t losses_on_server(const History& history);
+
+/// How many visitors were still there at the limit of held_at_most, and were told why they lost it.
+std::size_t holds_at_their_limit(const History& history);
 
 /// All of them.
 Violations judge(const History& history);

@@ -134,6 +134,9 @@ Violations judge(const History& history) {
   judge_exclusion(history, found);
   judge_deadlines(history, found);
   judge_notices(history, found);
+  judge_told(history, found);
+  judge_limits(history, found);
+  judge_revocations(history, found);
   judge_tokens(history, found);
   judge_updates(history, found);
   judge_releases(history, found);

@@ -72,12 +72,13 @@ TEST(SimulatorSchedule, WhatHasNoCounterpartIsCounted) {
     if (translate({fault}).left_out == 1) without.insert(fault.kind);
   }
   EXPECT_EQ(without,
-            (std::set{client_fork,        client_no_threads, client_no_memory, tool_stop,
-                      tool_kill,          link_bytewise,     link_slow,        script_flush,
-                      busy_script,        max_memory,        no_replicas,      forbidden_command,
-                      pattern_subscriber, session_settings,  slot_move,        replica_stop,
-                      replica_kill,       kill_replicas,     sentinel_stop,    sentinel_kill,
-                      proxy_errors,       member_stop,       member_kill,      wrong_type}));
+            (std::set{client_hang,       revocation,       delete_watched,    client_fork,
+                      client_no_threads, client_no_memory, tool_stop,         tool_kill,
+                      link_bytewise,     link_slow,        script_flush,      busy_script,
+                      max_memory,        no_replicas,      forbidden_command, pattern_subscriber,
+                      session_settings,  slot_move,        replica_stop,      replica_kill,
+                      kill_replicas,     sentinel_stop,    sentinel_kill,     proxy_errors,
+                      member_stop,       member_kill,      wrong_type}));
   EXPECT_EQ(translate(plan).left_out, without.size());
 }
 

@@ -39,6 +39,16 @@ std::vector<FaultKind> kinds_of(const Deployment& deployment) {
   return kinds;
 }
 
+/// The part of the log about a visit that listens, or that a fault has asked for.
+std::string wishes(const History& history, const Visit& visit) {
+  std::string text;
+  if (visit.listens) text += "listens ";
+  if (visit.asked != 0) text += "asked " + at(history, visit.asked) + ' ';
+  if (visit.limit != 0) text += "limit " + std::to_string(visit.limit / millisecond) + " ms ";
+  if (visit.hung) text += visit.limit_named ? "hung, and was told of the limit " : "hung ";
+  return text;
+}
+
 /// The kinds of faults that show the defect of `client`; empty: all kinds.
 std::vector<FaultKind> kinds_for(Client client) {
   switch (client) {
@@ -174,7 +184,7 @@ void Campaign::inject(History& history) {
     steps.push_back({at + planned.length_ms * millisecond, index, false});
     history.faults.push_back({.kind = planned.kind,
                               .worker = planned.worker,
-                              .key = planned.key,
+                              .key = is_of_holder(planned.kind) ? no_key : planned.key,
                               .strength = planned.strength,
                               .excuses = traits(planned.kind).excuses});
     const bool abandons = planned.kind == FaultKind::client_kill || is_of_tool(planned.kind) ||
@@ -191,7 +201,7 @@ void Campaign::inject(History& history) {
     if (step.begins) {
       fault.thread = injector_.begin(plan_[step.fault]);
     } else {
-      injector_.end(plan_[step.fault]);
+      injector_.end(plan_[step.fault], fault);
     }
     (step.begins ? fault.begun : fault.ended) = now();
     if (!step.begins) fault.excuses = deployment_->excuses(plan_[step.fault]);
@@ -249,7 +259,7 @@ void Campaign::write_log(const History& history, const Violations& found) const 
     log << describe(history, visit) << " ended " << at(history, visit.ended) << " outcome "
         << static_cast<int>(visit.outcome) << " release " << static_cast<int>(visit.release)
         << " seen " << visit.seen << (visit.wrote ? " wrote " : " ") << at(history, visit.written)
-        << (visit.intact ? " " : " torn ") << visit.text.data() << '\n';
+        << (visit.intact ? " " : " torn ") << wishes(history, visit) << visit.text.data() << '\n';
   }
   deployment_->save_logs(folder_);
 }

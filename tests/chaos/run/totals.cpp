@@ -21,6 +21,7 @@ std::string row(std::string_view name, std::uint64_t figure, std::string_view un
 void Totals::add(const History& history) {
   ++rounds_;
   losses_ += losses_on_server(history);
+  limited_ += holds_at_their_limit(history);
   time_ += history.ended - history.began;
   stalls_ += history.stalls.size();
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanos> first_grants;  // by worker, thread
@@ -36,6 +37,7 @@ void Totals::add(const History& history) {
     const bool lost_its_tool = visit.outcome == Outcome::killed || visit.release == Outcome::killed;
     killed_ += visit.killed || lost_its_tool ? 1 : 0;
     told_ += visit.told != 0 ? 1 : 0;
+    asked_ += visit.asked != 0 ? 1 : 0;
     unconfirmed_ += visit.release == Outcome::unavailable ? 1 : 0;
     if (visit.outcome != Outcome::granted) continue;
     longest_wait_ = std::max(longest_wait_, visit.entered - visit.called);
@@ -48,8 +50,10 @@ void Totals::add(const History& history) {
     longest_recovery_ = std::max(longest_recovery_, first - history.healed);
   }
   for (const Fault& fault : history.faults) {
+    if (fault.key == no_key) continue;  // no visitor held a key
     ++by_kind_[static_cast<std::size_t>(fault.kind)];
     ++faults_;
+    reached_ += fault.reached > 0 ? static_cast<std::uint64_t>(fault.reached) : 0;
     if (fault.kind != FaultKind::forbidden_command) continue;
     forbidden_.insert(forbidden_name(fault.strength));
   }
@@ -69,6 +73,9 @@ std::string Totals::table() const {
           row("ended by a failed allocation (std::bad_alloc)", no_memory_) +
           row("holders told of a loss", told_) +
           row("holds that the server lost under their holder", losses_) +
+          row("holders told that they held too long", limited_) +
+          row("holders asked to release their lock", asked_) +
+          row("processes that were told of these requests", reached_) +
           row("releases not confirmed", unconfirmed_) +
           row("calls ended by the death of their process", killed_) +
           row("longest wait of a granted call", ms(longest_wait_), " ms") +

@@ -44,6 +44,7 @@ class WorkerPool {
   void kill(std::uint32_t worker);   ///< marks the visits that it ended as killed
   void want_fork(std::uint32_t worker) { state().workers.at(worker).fork_wanted = true; }
   void want_lack(std::uint32_t worker, Lack lack) { state().workers.at(worker).lack_wanted = lack; }
+  void want_visit(std::uint32_t worker, Wish wish) { state().workers.at(worker).wish = wish; }
   void limit_descriptors(std::uint32_t worker, bool limited);
 
   /// Starts a round: logs are empty, and all threads call. Otherwise returns why not, as a

@@ -18,14 +18,20 @@ namespace latchkey::chaos {
 
 class LatchkeyHold : public HeldLock {
  public:
-  explicit LatchkeyHold(Hold hold) : hold_(std::move(hold)) {}
+  explicit LatchkeyHold(Hold hold);
   bool lost() const override { return hold_.lost(); }
   std::chrono::milliseconds remaining() const override { return hold_.remaining(); }
   std::optional<std::uint64_t> token() const override { return hold_.fencing_token(); }
+  bool revoked() const override { return hold_.revoked(); }
+  bool limit_named() const override;
   bool release() override { return hold_.release(); }
 
  protected:
   Hold hold_;
+
+ private:
+  const std::size_t key_;              ///< its number
+  const std::uint64_t limits_before_;  ///< how many losses of the key were named before
 };
 
 Locks connect_worker(const std::string& uri, int min_replicas);

@@ -1,5 +1,12 @@
 // Locks with latchkey, by its public interface only.
 // SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <string_view>
+
+#include <latchkey/listener.hpp>
+
 #include "chaos/worker/key_names.hpp"
 #include "chaos/worker/latchkey_locks.hpp"
 #include "support/no_threads.hpp"
@@ -8,6 +15,30 @@ namespace latchkey::chaos {
 namespace {
 
 using namespace std::chrono_literals;
+
+std::size_t number_of(std::string_view key) {
+  return static_cast<std::size_t>(std::ranges::find(key_names, key) - key_names.begin());
+}
+
+/// Counts the losses of each key whose events say that it was held too long. One visitor of a
+/// process at a time has a limit.
+class LimitLosses final : public Listener {
+ public:
+  static const std::shared_ptr<LimitLosses>& all() {
+    static const auto the = std::make_shared<LimitLosses>();
+    return the;
+  }
+
+  void on_event(const Event& event) override {
+    if (event.kind == Event::Kind::lost && event.held_too_long) ++losses_.at(number_of(event.key));
+  }
+  [[nodiscard]] bool wants_everything() const noexcept override { return false; }
+
+  [[nodiscard]] std::uint64_t of(std::size_t key) const { return losses_.at(key); }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, key_count> losses_{};
+};
 
 class LatchkeySources final : public LockSources {
  public:
@@ -43,12 +74,20 @@ class LatchkeySources final : public LockSources {
 
 }  // namespace
 
+LatchkeyHold::LatchkeyHold(Hold hold)
+    : hold_(std::move(hold)),
+      key_(number_of(hold_.key())),
+      limits_before_(LimitLosses::all()->of(key_)) {}
+
+bool LatchkeyHold::limit_named() const { return LimitLosses::all()->of(key_) != limits_before_; }
+
 Locks connect_worker(const std::string& uri, int min_replicas) {
   return Locks::connect(uri, {.watchdog = watchdog_period,
                               .command_timeout = 500ms,
                               .unavailable_after = 3s,
                               .startup = Startup::allow_down,
-                              .min_replicas = min_replicas});
+                              .min_replicas = min_replicas,
+                              .listener = LimitLosses::all()});
 }
 
 std::unique_ptr<HeldLock> acquire_blocking(const Locks& locks, const Request& request) {

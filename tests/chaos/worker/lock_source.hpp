@@ -26,6 +26,10 @@ class HeldLock {
   [[nodiscard]] virtual bool lost() const = 0;
   [[nodiscard]] virtual std::chrono::milliseconds remaining() const = 0;
   [[nodiscard]] virtual std::optional<std::uint64_t> token() const = 0;
+  /// Whether somebody has asked the holder to release it. The first call begins to listen.
+  [[nodiscard]] virtual bool revoked() const { return false; }
+  /// Whether the event of its loss said that it was held too long.
+  [[nodiscard]] virtual bool limit_named() const { return false; }
   /// False: it had been lost. Throws as latchkey does.
   virtual bool release() = 0;
   /// After the release: the holder was told of a loss before it released, but after the last
@@ -43,6 +47,7 @@ struct Abilities {
   bool permits = true;   ///< semaphores
   bool forks = true;     ///< a forked child has holds of its parent, which are lost
   bool scarcity = true;  ///< allocations of a call are those of latchkey
+  bool wishes = true;    ///< holds have limits, and their holders can be asked to release them
   /// Visits of a thread begin with this distance; 0: as soon as the log has room.
   std::chrono::milliseconds pace{};
   /// Visits are few, so they last longer: faults would seldom meet a holder otherwise.

@@ -81,6 +81,8 @@ class RedissonSource final : public LockSource {
   RedissonSource(tests::JavaPeer& peer, std::uint32_t thread)
       : thread_(peer, "thread" + std::to_string(thread)) {}
 
+  [[nodiscard]] Abilities abilities() const override { return {.wishes = false}; }
+
   /// Redisson counts a lease from the last of its attempts, which may be sent at the end of the
   /// wait. It is asked for the wait beyond the lease, so the lease counts from the call, and the
   /// holder uses no more of it than was asked for.

@@ -47,6 +47,7 @@ struct ToolState {
 struct WorkerState {
   std::atomic<bool> ready{false};
   std::atomic<bool> fork_wanted{false};
+  std::atomic<Wish> wish{Wish::nothing};         ///< of the next visit that can be so
   std::atomic<Lack> lack_wanted{Lack::nothing};  ///< threads: of the next visit; memory: of all
   std::array<ToolState, most_threads> tools;
   std::array<VisitLog, most_threads> threads;

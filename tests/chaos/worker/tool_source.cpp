@@ -124,6 +124,7 @@ class ToolSource final : public LockSource {
     return {.permits = false,  // the tool has no semaphores
             .forks = false,
             .scarcity = false,
+            .wishes = false,  // the command would not know a request from a loss
             .pace = 250ms,
             .long_visits = true};
   }

@@ -94,6 +94,12 @@ void Workload::pace() {
   if (wait > 0) sleep_for(std::min(wait, 5 * distance));
 }
 
+Wish Workload::take_wish() {
+  std::atomic<Wish>& wanted = shared_.workers[place_.worker].wish;
+  const bool can = abilities_.wishes && !is_hot() && !place_.plain;
+  return can && wanted != Wish::nothing ? wanted.exchange(Wish::nothing) : Wish::nothing;
+}
+
 Lack Workload::take_lack() {
   std::atomic<Lack>& wanted = shared_.workers[place_.worker].lack_wanted;
   Lack lack = wanted;
@@ -106,16 +112,19 @@ Lack Workload::take_lack() {
 
 void Workload::visit_once() {
   if (log_.used >= VisitLog::capacity) return sleep_for(millisecond);
-  const Request request = draw_request();
+  const Wish wish = take_wish();
+  const Request request = wish == Wish::nothing ? draw_request() : draw_request_for(wish);
   Visit& visit = log_.visits[log_.used];
   visit = {.worker = place_.worker,
            .thread = place_.thread,
            .key = request.key,
            .type = request.type,
-           .lack = take_lack(),
+           .lack = wish == Wish::nothing ? take_lack() : Lack::nothing,
+           .wish = wish,
            .watchdog = request.lease.is_watchdog(),
            .waits_forever = request.wait.is_forever(),
            .lease = request.lease.length(watchdog_period).count() * millisecond,
+           .limit = request.lease.held_at_most().count() * millisecond,
            .wait = request.wait.is_forever() ? 0 : request.wait.length().count() * millisecond,
            .called = now()};
   log_.used.fetch_add(1, std::memory_order_release);
@@ -130,6 +139,9 @@ void Workload::visit_once() {
   put(visit.outcome, outcome);
   if (held) enter(visit, *held);
   put(visit.ended, now());
+  // Another thread may have the wish granted.
+  Wish none = Wish::nothing;
+  if (!held) shared_.workers[place_.worker].wish.compare_exchange_strong(none, wish);
 }
 
 void Workload::enter(Visit& visit, HeldLock& held) {
@@ -141,7 +153,13 @@ void Workload::enter(Visit& visit, HeldLock& held) {
   if (abilities_.forks && shared_.workers[place_.worker].fork_wanted.exchange(false)) {
     fork_once(visit, held);
   }
-  dwell(visit, held, draw_dwell(visit));
+  if (visit.wish == Wish::hang) {
+    hang(visit, held);
+  } else {
+    const Nanos length = draw_dwell(visit);
+    put(visit.listens, listens(visit, length));
+    dwell(visit, held, length);
+  }
   if (ask(visit, held)) write(visit, fenced_value);
   put(visit.left, now());
   const Outcome release = outcome_of(visit, [&] {
@@ -171,7 +189,23 @@ void Workload::dwell(Visit& visit, const HeldLock& held, Nanos length) {
   for (Nanos left = length; left > 0; left = end - now()) {
     sleep_for(std::min(left, millisecond));
     if (!ask(visit, held) || shared_.phase != Phase::run) return;
+    if (visit.listens && held.revoked()) return put(visit.asked, now());
   }
+}
+
+// A body that hangs does not ask. The questions are for the record, and nothing follows from them.
+void Workload::hang(Visit& visit, const HeldLock& held) {
+  constexpr Nanos beyond = 300 * millisecond, patience = 3'000 * millisecond;
+  const Nanos end = now() + visit.limit + beyond;
+  while (now() < end) {
+    if (shared_.phase != Phase::run) return;
+    sleep_for(millisecond);
+    ask(visit, held);
+  }
+  const auto is_over = [&] { return now() > end + patience || shared_.phase != Phase::run; };
+  while (!held.limit_named() && !is_over()) sleep_for(millisecond);
+  put(visit.limit_named, held.limit_named());
+  put(visit.hung, true);
 }
 
 void Workload::read_fenced(Visit& visit, std::uint64_t& value) {

@@ -49,15 +49,19 @@ class Workload {
  private:
   [[nodiscard]] bool is_hot() const noexcept { return place_.thread < hot_threads; }
   Request draw_request();
+  Request draw_request_for(Wish wish);
   LockType draw_type(std::uint32_t key);
   LockType draw_usual_type(std::uint32_t key);
   Nanos draw_dwell(const Visit& visit);
   Nanos draw_long_dwell(const Visit& visit);
+  bool listens(const Visit& visit, Nanos length);
+  Wish take_wish();
   Lack take_lack();
   std::size_t draw_allocation(const Visit& visit);  ///< the one that fails; 0: none
   void visit_once();
   void enter(Visit& visit, HeldLock& held);
   void dwell(Visit& visit, const HeldLock& held, Nanos length);
+  void hang(Visit& visit, const HeldLock& held);
   bool ask(Visit& visit, const HeldLock& held);
   void read_fenced(Visit& visit, std::uint64_t& value);
   void write(Visit& visit, std::uint64_t fenced_value);

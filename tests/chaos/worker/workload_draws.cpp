@@ -67,6 +67,20 @@ Request Workload::draw_request() {
   return request;
 }
 
+// A key that one visitor at a time holds, and a lease that is renewed: nothing else ends the visit.
+Request Workload::draw_request_for(Wish wish) {
+  Request request;
+  do {
+    request.key = static_cast<std::uint32_t>(1 + random_() % (semaphore_key - 1));
+    request.type = draw_type(request.key);
+  } while (request.type == LockType::READ);
+  request.wait = 1s;
+  if (wish == Wish::hang) {
+    request.lease = watchdog.held_at_most(std::chrono::milliseconds(600 + random_() % 1'400));
+  }
+  return request;
+}
+
 // Most visits are short. Some last until the visitor is told that it has lost the lock: above all
 // those with a short lease that follow a long visit, because they may have taken a hold over whose
 // lease was running out. Keys are held by long visits for half of the time, so that faults meet
@@ -76,6 +90,7 @@ Nanos Workload::draw_dwell(const Visit& visit) {
   const auto up_to = [&](Nanos length) {
     return static_cast<Nanos>(random_() % static_cast<std::uint64_t>(length));
   };
+  if (visit.wish != Wish::nothing) return 3'000 * millisecond;
   if (abilities_.long_visits) return draw_long_dwell(visit);
   if (one_in(place_.plain ? 2 : is_hot() ? 4'000 : 1'000)) return 2 * visit.lease;
   if (is_hot()) return one_in(2) ? 0 : up_to(200'000);
@@ -85,6 +100,12 @@ Nanos Workload::draw_dwell(const Visit& visit) {
   if (one_in(300)) return up_to(300 * millisecond);
   if (one_in(60)) return up_to(20 * millisecond);
   return up_to(200'000);
+}
+
+// To listen costs two commands, so short visits do not.
+bool Workload::listens(const Visit& visit, Nanos length) {
+  if (visit.wish != Wish::nothing) return visit.wish == Wish::listener;
+  return abilities_.wishes && length >= 20 * millisecond && random_() % 2 == 0;
 }
 
 // Hot threads leave the key to the other processes, whose shares the judge compares.

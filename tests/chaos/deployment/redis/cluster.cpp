@@ -35,13 +35,15 @@ bool Cluster::has(FaultKind kind) const noexcept {
     case session_settings:
     case wrong_type:
     case delete_key:
-    case forced_release: return true;
+    case forced_release:
+    case revocation:
+    case delete_watched: return true;
     default: return is_of_client(kind);
   }
 }
 
 std::vector<const tests::RedisServer*> Cluster::servers_of(const PlannedFault& fault) const {
-  if (traits(fault.kind).target != Target::key) return servers();
+  if (fault.key < 0) return servers();
   return {&cluster_.node(cluster_.owner_of(slot_of(fault)))};
 }
 

@@ -14,7 +14,8 @@ namespace latchkey::chaos {
 /// survives a minority that is away, so the judge excuses no loss and no refusal then. While the
 /// first server does not reply, a reply of another one may come too late on a busy machine: the
 /// judge excuses that a call does not know its outcome. A grant that one of the two gave too late
-/// depends on the first server, so the judge excuses a loss if that one forgets.
+/// depends on the first server, so the judge excuses a loss if that one forgets. A quorum revokes
+/// nothing, and is told of no change.
 class Quorum final : public SingleServer {
  public:
   Quorum();
@@ -28,7 +29,7 @@ class Quorum final : public SingleServer {
   }
   [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
   [[nodiscard]] bool has(FaultKind kind) const noexcept override {
-    return is_of_member(kind) || SingleServer::has(kind);
+    return is_of_member(kind) || (SingleServer::has(kind) && !is_of_holder(kind));
   }
   void begin(const PlannedFault& fault) override;
   void end(const PlannedFault& fault) override;

@@ -86,6 +86,7 @@ void RedisDeployment::begin_on(const tests::RedisServer& server, const PlannedFa
     case pattern_subscriber: return subscribe_to_all(server);
     case session_settings: return set_all(server, false);
     case wrong_type: return send(server, {"SET", key_of(fault), "text"});
+    case delete_watched:
     case delete_key: return send(server, {"DEL", key_of(fault)});
     default: return;
   }

@@ -34,7 +34,8 @@ bool SharedWithRedisson::suits(const PlannedFault& fault) const noexcept {
     case client_descriptors:
     case client_fork:
     case client_no_threads:
-    case client_no_memory: return fault.worker != static_cast<int>(redisson_worker);
+    case client_no_memory:
+    case client_hang: return fault.worker != static_cast<int>(redisson_worker);
     case wrong_type:
     case delete_key: return fault.key != static_cast<int>(semaphore_key);
     default: return true;

@@ -14,6 +14,7 @@ namespace latchkey::chaos {
 /// | forbidden command | a script that stops half way leaves a lock without a TTL, for ever |
 /// | the server's clock jumps | times in its fair queues and semaphores are those of the client |
 /// | key of another type, or deleted, of a semaphore | a release makes one with fewer permits |
+/// | held too long, by its worker | Redisson has no such limit |
 /// | descriptors, threads and memory of its worker | are those of the Java process |
 class SharedWithRedisson final : public SingleServer {
  public:

@@ -58,7 +58,9 @@ bool Sentinels::has(FaultKind kind) const noexcept {
     case session_settings:
     case wrong_type:
     case delete_key:
-    case forced_release: return true;
+    case forced_release:
+    case revocation:
+    case delete_watched: return true;
     default: return is_of_client(kind);
   }
 }

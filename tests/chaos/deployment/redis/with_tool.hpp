@@ -12,6 +12,10 @@ class SharedWithTool final : public SingleServer {
   [[nodiscard]] bool has(FaultKind kind) const noexcept override {
     return is_of_tool(kind) || SingleServer::has(kind);
   }
+  /// The visits of the tool have no limit.
+  [[nodiscard]] bool suits(const PlannedFault& fault) const noexcept override {
+    return fault.kind != FaultKind::client_hang || fault.worker != tool_worker;
+  }
   [[nodiscard]] WorkerKind worker_kind(std::uint32_t worker) const noexcept override {
     const bool is_tool = static_cast<int>(worker) == tool_worker;
     return is_tool ? WorkerKind::tool : SingleServer::worker_kind(worker);
