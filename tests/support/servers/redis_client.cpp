@@ -1,6 +1,8 @@
 // RedisClient: a minimal Redis client.
 #include "support/servers/redis_client.hpp"
 
+#include <fcntl.h>
+
 #include <stdexcept>
 
 #include "redis/protocol/command_buffer.hpp"
@@ -43,6 +45,8 @@ std::vector<std::string> Reply::list() const {
 RedisClient::RedisClient(redisContext* context) : context_(context) {
   if (context_ == nullptr) throw std::runtime_error("no memory for a connection");
   if (context_->err != 0) throw std::runtime_error(context_->errstr);
+  // A program that is started meanwhile would keep the connection open.
+  ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
   set_patience(usual_patience);
 }
 
