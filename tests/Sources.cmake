@@ -90,6 +90,7 @@ set(latchkey_tests_sources
   unit/locks/immediate_batch_test.cpp
   unit/locks/lifetime_test.cpp
   unit/locks/listener_test.cpp
+  unit/locks/lock_delay_test.cpp
   unit/locks/lock_test.cpp
   unit/locks/locks_test.cpp
   unit/locks/loss_test.cpp
@@ -169,6 +170,7 @@ set(latchkey_redis_sources
   redis/locks/foreign_release_test.cpp
   redis/locks/hot_key_test.cpp
   redis/locks/latch_test.cpp
+  redis/locks/lock_delay_test.cpp
   redis/locks/loss_test.cpp
   redis/locks/no_thread_test.cpp
   redis/locks/permission_time_test.cpp
@@ -276,6 +278,7 @@ set(latchkey_asio_tests_sources
 set(latchkey_sim_sources
   sim/check_times_test.cpp
   sim/coordinator/coordinator_deadline_test.cpp
+  sim/coordinator/coordinator_delay_test.cpp
   sim/coordinator/coordinator_front_test.cpp
   sim/coordinator/coordinator_grant_test.cpp
   sim/coordinator/coordinator_hand_off_lease_test.cpp
@@ -292,6 +295,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_refused_test.cpp
   sim/coordinator/coordinator_regression_test.cpp
   sim/coordinator/coordinator_revocation_test.cpp
+  sim/coordinator/coordinator_shared_delay_test.cpp
   sim/coordinator/coordinator_subscription_test.cpp
   sim/coordinator/coordinator_test.cpp
   sim/coordinator/coordinator_unattended_test.cpp

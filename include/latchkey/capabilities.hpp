@@ -69,6 +69,10 @@ struct Capabilities {
   /// Why `lease` is not offered, with the cure; empty: it is. A clause that follows the name of the
   /// backend.
   [[nodiscard]] std::string why_not(std::chrono::milliseconds lease) const;
+  /// Why a lease with this lock_delay is not offered (Lease::lock_delay), with the cure; empty: it
+  /// is. A clause that follows the name of the backend.
+  [[nodiscard]] std::string why_no_delay(std::chrono::milliseconds lease,
+                                         std::chrono::milliseconds delay) const;
   /// Why a lock of `type` has no fencing token (Attempt::fenced), with the cure; empty: it has one.
   /// A clause that follows the name of the backend.
   [[nodiscard]] std::string why_no_token(LockType type) const;

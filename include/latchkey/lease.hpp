@@ -14,13 +14,18 @@ namespace latchkey::inline v1 {
 class Lease;
 namespace detail {
 constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcept;
-}
+constexpr Lease delay_lease(Lease lease, std::chrono::milliseconds time) noexcept;
+inline constexpr std::chrono::hours longest_lock_delay{24};
+}  // namespace detail
 
 /// A lease without an end: the process renews it every third of `Options::watchdog` while it lives.
 struct Watchdog {
   /// As Lease::held_at_most: `watchdog.held_at_most(10min)` is renewed for 10 minutes at most.
   template <class Rep, class Period>
   [[nodiscard]] constexpr Lease held_at_most(std::chrono::duration<Rep, Period> time) const;
+  /// As Lease::lock_delay.
+  template <class Rep, class Period>
+  [[nodiscard]] constexpr Lease lock_delay(std::chrono::duration<Rep, Period> time) const;
 };
 inline constexpr Watchdog watchdog{};
 
@@ -61,9 +66,25 @@ class Lease {
   /// The time that held_at_most was called with; 0: it was not called.
   [[nodiscard]] constexpr std::chrono::milliseconds held_at_most() const noexcept { return limit_; }
 
+  /// This lease for a lock that nobody is granted for `time` after it was lost: a holder that dies
+  /// or hangs, and what it has sent to a resource that checks no fencing token, has that long to
+  /// come to rest. The backend keeps the lock for the lease and `time`, while the holder believes
+  /// in the lease alone. A release frees the lock at once. From 10 ms to 24 hours; resolution:
+  /// 1 ms, rounded up. A time out of range throws std::invalid_argument; for a constant it is a
+  /// compile error.
+  template <class Rep, class Period>
+  [[nodiscard]] constexpr Lease lock_delay(std::chrono::duration<Rep, Period> time) const {
+    Lease delayed = *this;
+    delayed.delay_ = checked_delay(time);
+    return delayed;
+  }
+
+  /// The time that lock_delay was called with; 0: it was not called.
+  [[nodiscard]] constexpr std::chrono::milliseconds lock_delay() const noexcept { return delay_; }
+
   [[nodiscard]] constexpr bool is_watchdog() const noexcept { return length_.count() == 0; }
 
-  /// The length that is sent to the backend; `period` is Options::watchdog.
+  /// The length for the holder; `period` is Options::watchdog.
   [[nodiscard]] constexpr std::chrono::milliseconds length(
       std::chrono::milliseconds period) const noexcept {
     return is_watchdog() ? period : length_;
@@ -73,6 +94,7 @@ class Lease {
 
  private:
   friend constexpr Lease detail::limit_lease(Lease lease, std::chrono::milliseconds time) noexcept;
+  friend constexpr Lease detail::delay_lease(Lease lease, std::chrono::milliseconds time) noexcept;
 
   template <class Rep, class Period>
   static constexpr std::chrono::milliseconds checked(std::chrono::duration<Rep, Period> length) {
@@ -98,13 +120,29 @@ class Lease {
     return std::chrono::floor<std::chrono::milliseconds>(time);
   }
 
+  template <class Rep, class Period>
+  static constexpr std::chrono::milliseconds checked_delay(
+      std::chrono::duration<Rep, Period> time) {
+    using Wide = std::chrono::duration<long double, std::milli>;
+    if (Wide(time) < Wide(10) || Wide(time) > Wide(detail::longest_lock_delay)) {
+      throw std::invalid_argument(
+          "lock_delay takes a time from 10 ms to 24 hours, as in Lease(30s).lock_delay(5s)");
+    }
+    return std::chrono::ceil<std::chrono::milliseconds>(time);
+  }
+
   std::chrono::milliseconds length_;    // 0: the watchdog renews it
   std::chrono::milliseconds limit_{0};  // 0: none
+  std::chrono::milliseconds delay_{0};  // 0: none
 };
 
 template <class Rep, class Period>
 constexpr Lease Watchdog::held_at_most(std::chrono::duration<Rep, Period> time) const {
   return Lease(*this).held_at_most(time);
+}
+template <class Rep, class Period>
+constexpr Lease Watchdog::lock_delay(std::chrono::duration<Rep, Period> time) const {
+  return Lease(*this).lock_delay(time);
 }
 
 namespace detail {
@@ -113,6 +151,12 @@ namespace detail {
 /// gave one of the two, and the shorter one ends the hold.
 constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcept {
   lease.limit_ = time;
+  return lease;
+}
+
+/// As Lease::lock_delay, for a time in its range, or 0 for none.
+constexpr Lease delay_lease(Lease lease, std::chrono::milliseconds time) noexcept {
+  lease.delay_ = time;
   return lease;
 }
 

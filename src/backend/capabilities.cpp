@@ -35,6 +35,18 @@ std::string Capabilities::why_no_token(LockType type) const {
   return given + (fenced ? ", only to FENCED: say FENCED" : " locks");
 }
 
+std::string Capabilities::why_no_delay(milliseconds lease, milliseconds delay) const {
+  if (delay == delay.zero()) return {};
+  if (lifetime == Lifetime::per_session) {
+    return "keeps no lock_delay: its holds end with the session of their process, whatever their "
+           "lease; say none, or use a store whose holds end with their lease, as redis: and "
+           "postgresql: do";
+  }
+  if (lease <= max_lease - delay) return {};
+  return "offers no lease of " + text_of(lease + delay) +
+         ", which the lease and its lock_delay are together: its longest is " + text_of(max_lease);
+}
+
 std::string Capabilities::why_not(milliseconds lease) const {
   if (offers(lease)) return {};
   const std::string offered = "offers no lease of " + text_of(lease) + ": ";

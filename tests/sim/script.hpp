@@ -66,6 +66,13 @@ class Script : private ProcessHost {
     member_ = nullptr;
     return call;
   }
+  /// One of several keys that one request acquires.
+  Caller& acquire_bundled(LockType type, Lease lease) {
+    bundled_ = true;
+    Caller& call = acquire(type, std::chrono::seconds(1), lease);
+    bundled_ = false;
+    return call;
+  }
   /// All of the several keys are granted.
   HoldLimits::Number limit(Caller& held, milliseconds most) {
     handle([&](Coordinator& its, EventContext& one) {
@@ -124,6 +131,11 @@ class Script : private ProcessHost {
   }
 
   void close() { process_->close(); }
+  /// Whether close still waits.
+  [[nodiscard]] bool unfinished() {
+    const Coordinator* const its = process_->find(key);
+    return its != nullptr && its->unfinished();
+  }
 
   /// Answers the oldest open request, or the oldest of `verb`.
   void answer(Outcome outcome) { answer_at(open_.begin(), std::move(outcome)); }
@@ -236,6 +248,7 @@ class Script : private ProcessHost {
     call.lease = lease;
     call.by_lock = by_lock;
     call.member = member_;
+    call.bundled = bundled_;
     call.forever = wait.is_forever();
     call.grace = Call::grace_of(wait.length(), process_->settings().command_timeout);
     call.until = call.forever ? Clock::never() : later(call.asked, wait.length());
@@ -322,12 +335,22 @@ class Script : private ProcessHost {
   std::vector<std::unique_ptr<Waiter>> calls_;
   std::deque<Request*> open_;
   MemberReport* member_ = nullptr;
+  bool bundled_ = false;
   bool at_once_ = false;
   std::deque<Kind> next_kinds_;
   std::string sent_;
   std::string answered_;
   std::string events_;
 };
+
+/// A call that holds under id 1.
+inline Script::Caller& hold(Script& script, Lease lease, LockType type = LockType::REENTRANT) {
+  Script::Caller& held = script.acquire(type, std::chrono::seconds(1), lease);
+  script.answer(Kind::granted);
+  (void)script.sent();
+  (void)script.events();
+  return held;
+}
 
 }  // namespace latchkey::inline v1::sim
 // tidy: long-file because the tests write all their schedules with this one class

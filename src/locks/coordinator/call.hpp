@@ -113,9 +113,10 @@ struct Call : AcquireTerms {
   // seen `done`, which is set last.
   std::atomic<bool> done{false};
   Answer answer = Answer::pending;
-  RemoteHold* hold = nullptr;              ///< granted: the hold; before: the claim
-  HoldLimits::Number limit = 0;            ///< re-entered, joined or handed over: its limit
-  bool held_too_long = false;              ///< lost: because of held_at_most
+  RemoteHold* hold = nullptr;    ///< granted: the hold; before: the claim
+  HoldLimits::Number limit = 0;  ///< re-entered, joined or handed over: its limit
+  bool held_too_long = false;    ///< lost: because of held_at_most
+  bool lacks_delay = false;  ///< granted, bundled: the backend has yet to learn of its lock_delay
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock: how the owner holds
   /// busy: the holder, if known; would_deadlock: the holder's method.
   LazyString holder;

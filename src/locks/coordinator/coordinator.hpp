@@ -164,9 +164,10 @@ class Coordinator : private KeyState {
   // --- events: time, and the end ---
   void tick(EventContext& context);
   void end_waits(EventContext& context);  ///< close: each waiting acquire ends as Answer::closed
-  void end_holds(EventContext& context);  ///< close: each hold is released, and lost to its holder
-  void inherit() noexcept;                ///< fork: the holds are the parent's
-  void drop() noexcept;                   ///< the end: no backend is left that could reply
+  /// close: each hold is lost to its holder, and released; one with a lock_delay expires instead.
+  void end_holds(EventContext& context);
+  void inherit() noexcept;  ///< fork: the holds are the parent's
+  void drop() noexcept;     ///< the end: no backend is left that could reply
 
   // --- questions ---
   /// When a tick is due for the holds and the calls that no thread waits for, or a little earlier;
@@ -184,7 +185,8 @@ class Coordinator : private KeyState {
   using KeyState::idle;  ///< the record can go
   /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool held() const noexcept { return holds.any_held(); }
-  /// Whether anything is held, or a hold that is being released awaits a reply.
+  /// Whether anything is held that the backend is to release, or a hold that is being released
+  /// awaits a reply.
   [[nodiscard]] bool unfinished() const noexcept { return holds.any_unfinished(); }
 
  private:

@@ -5,6 +5,15 @@
 #include "core/thread_cache.hpp"
 
 namespace latchkey::inline v1::detail {
+namespace {
+
+/// Whether a local hold is left that the backend may still have.
+bool is_held(const RemoteHold& hold) noexcept {
+  const bool present = hold.at_backend().presence == RemoteHold::Presence::possible;
+  return hold.stage == RemoteHold::Stage::held && hold.local_holds() > 0 && present;
+}
+
+}  // namespace
 
 void HoldTable::clear() noexcept {
   while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
@@ -38,16 +47,15 @@ const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
 
 bool HoldTable::any_held() const noexcept {
   for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
-    const bool present = hold->at_backend().presence == RemoteHold::Presence::possible;
-    if (hold->stage == Stage::held && hold->local_holds() > 0 && present) return true;
+    if (is_held(*hold)) return true;
   }
   return false;
 }
 
 bool HoldTable::any_unfinished() const noexcept {
-  if (any_held()) return true;
   for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
     if (hold->stage == Stage::releasing && hold->has_request_in_flight()) return true;
+    if (is_held(*hold) && !hold->at_backend().is_left_to_expire()) return true;
   }
   return false;
 }

@@ -101,7 +101,8 @@ class HoldTable {
   }
   /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool any_held() const noexcept;
-  /// Whether anything is held, or a hold that is being released awaits a reply.
+  /// Whether anything is held that the backend is to release, or a hold that is being released
+  /// awaits a reply.
   [[nodiscard]] bool any_unfinished() const noexcept;
 
   // --- due times ---

@@ -105,6 +105,12 @@ class RemoteHold {
   /// A request about this hold.
   struct HoldRequest : OwnedRequest {
     bool in_flight = false;
+    /// A check: the part of `lease` that is a lock_delay, in which the holder does not believe.
+    std::chrono::milliseconds delay{};
+
+    [[nodiscard]] std::chrono::milliseconds lease_of_holder() const noexcept {
+      return lease - delay;
+    }
   };
 
   // Read by any thread that has a local hold.
@@ -174,6 +180,11 @@ class RemoteHold {
   std::chrono::milliseconds lease{};     ///< last granted, or being requested
   std::chrono::milliseconds in_force{};  ///< the lease that `deadline` is the end of
   std::chrono::milliseconds wanted{};    ///< the renewal to send next asks for this; 0: none
+  /// lock_delay: requests ask for so much more than the lease, in which the holder believes. It is
+  /// the longest that the hold's calls have asked for. `delay_in_force`: the backend has granted
+  /// this much.
+  std::chrono::milliseconds delay{};
+  std::chrono::milliseconds delay_in_force{};
   Clock::time_point granted_at{};
   /// Every lease, and every FAIR place, that a request gave this id has ended by then.
   Clock::time_point expires_at{};
@@ -281,6 +292,13 @@ class RemoteHold {
     if (watchdogs == 0) return lease;
     return has_limit() ? std::min(watchdog, longest_hold()) : watchdog;
   }
+  /// Whether the backend has granted the whole lock_delay that its calls have asked for.
+  [[nodiscard]] bool has_whole_delay() const noexcept { return delay_in_force >= delay; }
+  /// Whether it was lost although nobody has released it, and a lock_delay keeps the key from
+  /// others: the backend ends it.
+  [[nodiscard]] bool is_left_to_expire() const noexcept {
+    return delay.count() != 0 && is_marked_lost();
+  }
   /// Whether held_at_most limits it.
   [[nodiscard]] bool has_limit() const noexcept { return limits.earliest() != Clock::never(); }
   /// Whether the holder has had it for as long as held_at_most allows.
@@ -316,6 +334,11 @@ class RemoteHold {
   /// not beyond its limit, and never back. False: a thread has seen it pass.
   [[nodiscard]] bool move_deadline(Clock::time_point sent_at,
                                    std::chrono::milliseconds granted) noexcept;
+  /// The check was granted: notes its lock_delay, and moves the deadline.
+  [[nodiscard]] bool move_deadline_by_check() noexcept {
+    delay_in_force = check_request.delay;
+    return move_deadline(check_request.sent, check_request.lease_of_holder());
+  }
   /// The pause after a reply that did not confirm the release, until it is sent again. `grows`: it
   /// is twice the last one, up to `longest_repeat_pause`; otherwise it is `repeat_pause`.
   [[nodiscard]] std::chrono::milliseconds next_repeat_pause(bool grows) noexcept;

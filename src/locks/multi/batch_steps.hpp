@@ -116,7 +116,7 @@ class BatchSteps {
     request.verb = Verb::acquire_all;
     request.members = claims_.members;
     request.key = claims_.members.front().key;
-    request.lease = claims_.claims.front()->lease;  // all of them ask for the same
+    request.lease = claims_.claims.front()->acquire_request.lease;  // that of all
     request.sent = claims_.sent;
   }
 

@@ -82,7 +82,9 @@ class MultiAcquireSteps {
     for (std::size_t member = 0; member < parts_.size(); ++member) {
       const Call* const call = host_.call_of(member);
       const bool granted = call != nullptr && call->answer == Answer::granted;
-      if (granted && parts_[member].hold == nullptr) parts_[member].hold = call->hold;
+      if (!granted || parts_[member].hold != nullptr) continue;
+      parts_[member].hold = call->hold;
+      parts_[member].lacks_delay = call->lacks_delay;
     }
   }
   void unpin_all() {
@@ -105,6 +107,7 @@ class MultiAcquireSteps {
   struct Part {
     RemoteHold* hold = nullptr;
     bool pinned = false;
+    bool lacks_delay = false;  ///< Call::lacks_delay
   };
 
   // Gives the plan the answer of the member that was in the way. The other members were not granted
@@ -139,7 +142,8 @@ class MultiAcquireSteps {
     plan_->awaited(call.answer, any_lost(), host_.now());
   }
 
-  // Gives each member its full lease, all at the same time. A lease that has just begun is full.
+  // Gives each member its full lease and lock_delay, all at the same time. A lease that has just
+  // begun is full.
   void start_fill() {
     for (std::size_t member = 0; member < parts_.size(); ++member) host_.forget_call(member);
     for (std::size_t member = 0; member < parts_.size(); ++member) {
@@ -165,6 +169,7 @@ class MultiAcquireSteps {
     return limited_length(lease_, std::chrono::milliseconds(0));
   }
   [[nodiscard]] bool needs_extension(std::size_t member) const noexcept {
+    if (parts_[member].lacks_delay) return true;
     if (lease_.is_watchdog()) return false;
     const Clock::duration left = parts_[member].hold->deadline_point() - host_.now_of(member);
     return left * 10 < Clock::duration(lease()) * 9;

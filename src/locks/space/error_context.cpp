@@ -21,8 +21,11 @@ void ErrorContext::describe(LockSite& site) const {
   site.terms += lease.is_watchdog()
                     ? "watchdog"
                     : std::to_string(lease.length(std::chrono::milliseconds(0)).count()) + " ms";
-  if (lease.held_at_most().count() == 0) return;
-  site.terms += ", held at most " + std::to_string(lease.held_at_most().count()) + " ms";
+  const auto add_time = [&](const char* name, std::chrono::milliseconds time) {
+    if (time.count() != 0) site.terms += name + std::to_string(time.count()) + " ms";
+  };
+  add_time(", held at most ", lease.held_at_most());
+  add_time(", lock delay ", lease.lock_delay());
 }
 
 void report_failed_release(const Locks& locks, const LockError& why) noexcept {

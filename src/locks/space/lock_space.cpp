@@ -150,6 +150,12 @@ void LockSpace::require_offered(std::chrono::milliseconds lease) const {
   }
 }
 
+void LockSpace::require_delay(const Lease& lease) const {
+  const std::chrono::milliseconds length = lease.length(options_.watchdog);
+  const std::string why = capabilities_.why_no_delay(length, lease.lock_delay());
+  if (!why.empty()) throw std::invalid_argument(describe() + ' ' + why);
+}
+
 bool LockSpace::takes_in_one_step(std::span<const std::string_view> keys) const noexcept {
   switch (capabilities_.one_step) {
     case Capabilities::OneStep::all: return true;

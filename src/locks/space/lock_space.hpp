@@ -144,6 +144,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   void require_offered(const Lease& lease) const {
     if (limits_leases_) [[unlikely]]
       require_offered(lease.length(options_.watchdog));
+    if (lease.lock_delay().count() != 0) [[unlikely]]
+      require_delay(lease);
   }
   /// Whether the backend takes all these keys by one request.
   [[nodiscard]] bool takes_in_one_step(std::span<const std::string_view> keys) const noexcept;
@@ -198,6 +200,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   [[nodiscard]] bool names_announced(const Attempt& attempt) const noexcept;
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
   void require_offered(std::chrono::milliseconds lease) const;
+  void require_delay(const Lease& lease) const;
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);
   bool release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                        const ErrorContext* context);

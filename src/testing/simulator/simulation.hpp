@@ -36,6 +36,9 @@ class Simulation final : private NetworkHandler {
   /// Whether some calls have held_at_most.
   [[nodiscard]] bool limits_holds() const noexcept { return world_.limits_holds; }
 
+  /// Whether some calls have lock_delay.
+  [[nodiscard]] bool delays_grants() const noexcept { return world_.delays_grants; }
+
   /// Before `run`: records what the users of each key see.
   void observe() noexcept { history_.observes = true; }
   /// After `run`, if it was asked to observe.

@@ -14,15 +14,6 @@ using namespace std::chrono_literals;
 using enum LockType;
 using Caller = Script::Caller;
 
-/// A call that holds under id 1.
-Caller& hold(Script& script, Lease lease, LockType type = REENTRANT) {
-  Caller& held = script.acquire(type, 1s, lease);
-  script.answer(Kind::granted);
-  (void)script.sent();
-  (void)script.events();
-  return held;
-}
-
 TEST(CoordinatorLimit, TheLastRenewalEndsTheHoldAtTheLimitAndNoneFollows) {
   Script script(with_events(without_cohorts()));
   Caller& held = hold(script, watchdog.held_at_most(45s));

@@ -68,7 +68,7 @@ void shorten_tokens(std::vector<Observation>& steps) {
 
 std::vector<KeyObservations> observe_seed(std::uint64_t seed, std::uint64_t steps) {
   Simulation simulation(seed, false);
-  if (simulation.limits_holds()) return {};
+  if (simulation.limits_holds() || simulation.delays_grants()) return {};
   simulation.observe();
   const Report report = simulation.run(steps);
   if (!report.violation.empty()) {

@@ -18,8 +18,8 @@ struct KeyObservations {
 };
 
 /// Runs a seed and returns what the users of each key saw, except for keys that nobody was granted.
-/// Empty for a run in which calls have held_at_most, of which the page says nothing. Throws
-/// std::runtime_error if the run breaks a promise by the simulator's own judges.
+/// Empty for a run in which calls have held_at_most or lock_delay, of which the page says nothing.
+/// Throws std::runtime_error if the run breaks a promise by the simulator's own judges.
 [[nodiscard]] std::vector<KeyObservations> observe_seed(std::uint64_t seed, std::uint64_t steps);
 
 /// The module Histories. Each history is a definition of its own: TLC reads many small ones faster

@@ -67,8 +67,8 @@ void AcquireLogic::reenter(Call& call, RemoteHold& hold) {
   if ((!same && !read_in_write) || call.reentry == Reentry::refuse) {
     return answer_deadlock(call, held_as, hold);
   }
-  call.want = length_of(call.lease);
-  if (hold.watchdogs > 0 || call.bundled || two_thirds_remain(hold, call.want)) {
+  if (LeaseLogic(*this).suffices_for(call, hold) || call.bundled) {
+    call.lacks_delay = !hold.at_backend().has_whole_delay();
     call.hold = &hold;
     count(call, hold);
     return answer(call, Answer::granted);
@@ -159,12 +159,12 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   Call& call = *claim.call;
   RemoteHold::HoldRequest& request = claim.acquire_request;
   prepare(request, Verb::acquire, claim);
-  request.lease = claim.lease;
+  request.lease = claim.lease + claim.delay;
   request.queue_wait = queue_wait_of(call);
   request.queues = queues(claim);
   request.in_flight = true;
   // A place in a queue may outlive the lease.
-  std::chrono::milliseconds stays = claim.lease;
+  std::chrono::milliseconds stays = request.lease;
   if (claim.type == LockType::FAIR) {
     std::chrono::milliseconds place = request.queue_wait;
     // A release may grant it at the end of the place.
@@ -254,9 +254,9 @@ void AcquireLogic::on_granted(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
   const Clock::time_point deadline = end_of_lease(claim.place_sent, lease);
-  const bool little_left = fair && !enough_remains(deadline, lease);
-  // One more attempt finds the hold, or has a backend that offers no grants confirm it.
-  if (little_left || !settings().grants) return WaitLogic(*this).retry_now(claim);
+  const bool too_little = (fair && !enough_remains(deadline, lease)) || claim.delay.count() != 0;
+  // One more attempt finds the hold, with its lock_delay, or confirms it if grants are not offered.
+  if (too_little || !settings().grants) return WaitLogic(*this).retry_now(claim);
   claim.place = 0;
   claim.in_force = lease;
   establish(claim, token, deadline);

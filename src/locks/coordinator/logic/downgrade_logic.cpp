@@ -42,9 +42,7 @@ void DowngradeLogic::on_reply(RemoteHold& hold, const Outcome& outcome) {
   if (hold.stage == Stage::releasing) return on_reply_while_releasing(hold, outcome);
   Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
   if (hold.stage == Stage::retained) return on_reply_while_retained(hold, outcome, call);
-  const bool lost =
-      hold.is_lost(now()) ||
-      (granted && !hold.move_deadline(hold.check_request.sent, hold.check_request.lease));
+  const bool lost = hold.is_lost(now()) || (granted && !hold.move_deadline_by_check());
   if (outcome.kind == Outcome::Kind::gone || lost) {
     if (call != nullptr) answer_lost(*call, hold);
     if (outcome.kind == Outcome::Kind::gone) hold.presence = Presence::gone;

@@ -47,8 +47,8 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   return true;
 }
 
-// The hold ends no later than the next call asked for, and enough remains for a renewal. The key of
-// a revoked hold goes to others, who have asked for it.
+// The hold ends no later than the next call asked for, after the same lock_delay, and enough
+// remains for a renewal. The key of a revoked hold goes to others, who have asked for it.
 bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   const bool permits = hold.type == LockType::PERMIT;
   if (next.type != hold.type || (!is_raced_for(hold.type) && !permits)) return false;
@@ -57,6 +57,7 @@ bool HandOffLogic::suits(const RemoteHold& hold, const Call& next) {
   if (!hold.is_settled() || hold.pins > 0) return false;
   if (next.wants_token() && hold.spare_tokens == 0) return false;
   if (hold.revoked.load(std::memory_order_relaxed)) return false;
+  if (delay_of(next.lease) != hold.delay || !hold.has_whole_delay()) return false;
   const std::chrono::milliseconds wanted = length_of(next.lease);
   return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);
 }

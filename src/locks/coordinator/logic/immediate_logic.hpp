@@ -57,10 +57,10 @@ class ImmediateLogic : public ImmediateClaim {
   RemoteHold& claim = make_claim(terms);
   RemoteHold::HoldRequest& request = claim.acquire_request;
   prepare(request, Verb::acquire, claim, now_);
-  request.lease = claim.lease;
+  request.lease = claim.lease + claim.delay;
   request.queue_wait = std::chrono::milliseconds(0);
   request.queues = false;
-  claim.expires_at = later(now_, claim.lease);
+  claim.expires_at = later(now_, request.lease);
   return claim;
 }
 

@@ -68,7 +68,7 @@ RemoteHold* JoinLogic::other_hold_of(Owner owner) {
 }
 
 // Whether the type of `hold` at the backend is certain, its cohort lasts, and enough of the lease
-// remains for a renewal.
+// remains for a renewal. The key stays locked after a loss for no less than the call asks for.
 bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
   if (call.bundled || call.hold != nullptr || shard().closed) return false;
   if (now() >= hold.cohort_ends || hold.is_lost(now())) return false;
@@ -76,6 +76,7 @@ bool JoinLogic::suits(const RemoteHold& hold, const Call& call) {
   const bool is_read = hold.acquire_request.type == LockType::READ;
   const bool answered = hold.attempts == RemoteHold::Attempts::ran;
   if (hold.has_limit() && !ends_with(call, hold)) return false;
+  if (delay_of(call.lease) > hold.delay_in_force) return false;
   if (!is_read || !answered || hold.presence != RemoteHold::Presence::possible) return false;
   return enough_remains(hold.deadline_point(), length_of(call.lease));
 }
@@ -98,6 +99,7 @@ RemoteHold& JoinLogic::make_joiner(const Call& call, RemoteHold& hold) {
   joiner.origin = call.origin;
   joiner.lease = hold.lease;
   joiner.in_force = hold.in_force;
+  joiner.delay = joiner.delay_in_force = hold.delay_in_force;
   joiner.attempts = RemoteHold::Attempts::ran;
   joiner.granted_at = now();
   joiner.deadline.set(hold.deadline_point());

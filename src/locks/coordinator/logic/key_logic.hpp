@@ -39,6 +39,16 @@ class KeyLogic {
     return std::min(length, settings().offered_lease(lease_until(start + limit, start)));
   }
 
+  /// The lock_delay of a call with these terms: what its requests add to the lease, which together
+  /// with it is one that the backend offers.
+  [[nodiscard]] std::chrono::milliseconds delay_of(const Lease& lease) const noexcept {
+    const std::chrono::milliseconds delay = lease.lock_delay();
+    if (delay.count() == 0) [[likely]]
+      return delay;
+    const std::chrono::milliseconds length = length_of(lease);
+    return settings().offered_lease(length + delay) - length;
+  }
+
   /// The time between two checks of a hold.
   [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept {
     return hold.period(settings().watchdog) / 3;
@@ -94,6 +104,7 @@ class KeyLogic {
     claim.owner = terms.owner;
     claim.origin = terms.origin;
     claim.lease = length_of(terms.lease);
+    claim.delay = delay_of(terms.lease);
     claim.acquire_request.tokens = 1;
     claim.fenced = terms.wants_token();
     if (terms.type == LockType::PERMIT) claim.set_permits(terms.permits);
@@ -113,6 +124,7 @@ class KeyLogic {
     claim.spare_tokens = token > 0 ? claim.acquire_request.tokens - 1 : 0;
     claim.token = token - claim.spare_tokens;
     claim.granted_at = now;
+    claim.delay_in_force = claim.delay;
     if (terms.lease.held_at_most().count() != 0) [[unlikely]] {
       static_cast<void>(begin_limit(terms, claim, now));
       deadline = std::min(deadline, claim.limits.earliest());

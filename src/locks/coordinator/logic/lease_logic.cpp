@@ -39,6 +39,20 @@ void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
   wake(call);  // from here on its thread drives
 }
 
+// A renewal that brings a longer lock_delay is for no shorter a lease than is left.
+bool LeaseLogic::suffices_for(Call& call, RemoteHold& hold) {
+  call.want = length_of(call.lease);
+  const milliseconds wanted = delay_of(call.lease);
+  RemoteHold& renewed = hold.at_backend();
+  if (wanted <= renewed.delay_in_force) {
+    return hold.watchdogs > 0 || two_thirds_remain(hold, call.want);
+  }
+  renewed.delay = std::max(renewed.delay, wanted);
+  const milliseconds left = lease_until(renewed.deadline_point(), now());
+  call.want = std::max(call.want, settings().offered_lease(left));
+  return false;
+}
+
 // A hold has at most one check in flight: a renewal that is wanted meanwhile is sent after its
 // reply. It takes the place of the watchdog's next renewal, so it requests no less. A hold that is
 // being downgraded is renewed when it is surely a READ: until then the backend may have no hold of
@@ -85,11 +99,14 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   }
   if (hold.has_limit()) keep_to_limit(hold, verb, lease);
   prepare(hold.check_request, verb, hold);
-  hold.check_request.lease = lease;
+  const bool leases = verb == Verb::renew || verb == Verb::downgrade;
+  hold.check_request.delay = leases ? hold.delay : milliseconds(0);
+  hold.check_request.lease = lease + hold.check_request.delay;
   hold.check_request.in_flight = true;
   ask_to_watch(hold);
   hold.check_was_due = std::min(hold.check_at, hold.check_request.sent);
-  hold.expires_at = std::max(hold.expires_at, later(hold.check_request.sent, lease));
+  hold.expires_at =
+      std::max(hold.expires_at, later(hold.check_request.sent, hold.check_request.lease));
   hold.check_at = Clock::never();
   if (state_.holds.due() <= now()) state_.find_due();  // the due time was this check's
   submit(hold.check_request);
@@ -102,13 +119,16 @@ void LeaseLogic::ask_to_watch(RemoteHold& hold) {
   hold.watch = hold.check_request.watch ? Watch::on : Watch::off;
 }
 
-// The last renewal brings the deadline to the limit. From then on the hold is only verified.
+// The last renewal brings the deadline to the limit. From then on the hold is only verified. One
+// that brings a longer lock_delay to the backend is for no less than the deadline, after which the
+// lock_delay begins.
 void LeaseLogic::keep_to_limit(const RemoteHold& hold, Verb& verb, milliseconds& lease) {
-  if (verb == Verb::renew && hold.ends_at_limit()) {
+  if (verb == Verb::renew && hold.ends_at_limit() && hold.has_whole_delay()) {
     verb = Verb::verify;
     lease = milliseconds(0);
   } else if (verb == Verb::renew || verb == Verb::downgrade) {
-    const Clock::time_point end = std::max(hold.limits.earliest(), now());
+    Clock::time_point end = std::max(hold.limits.earliest(), now());
+    if (!hold.has_whole_delay()) end = std::max(end, hold.deadline_point());
     lease = std::min(lease, settings().offered_lease(lease_until(end, now())));
   }
 }
@@ -144,7 +164,7 @@ void LeaseLogic::check_if_asked_again(RemoteHold& hold) {
 // Moves the deadline. False: a thread has seen it pass since the time of this event was read.
 bool LeaseLogic::on_renewed(RemoteHold& hold) {
   if (hold.check_request.verb == Verb::renew) {
-    if (!hold.move_deadline(hold.check_request.sent, hold.check_request.lease)) return false;
+    if (!hold.move_deadline_by_check()) return false;
     if (hold.joiners > 0) JoinLogic(*this).on_renewed(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
@@ -158,7 +178,7 @@ void LeaseLogic::retry_check(RemoteHold& hold) {
   constexpr Clock::duration least = milliseconds(10);
   constexpr Clock::duration most = std::chrono::seconds(1);
   if (hold.check_request.verb == Verb::renew && hold.renewals.empty()) {
-    hold.wanted = std::max(hold.wanted, hold.check_request.lease);
+    hold.wanted = std::max(hold.wanted, hold.check_request.lease_of_holder());
   }
   hold.check_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
 }
@@ -170,14 +190,16 @@ void LeaseLogic::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
   }
 }
 
-// A call is answered by a renewal that requested enough. False: the call waits for the next one.
+// A call is answered by a renewal that requested enough, and the whole lock_delay. False: the call
+// waits for the next one.
 bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome) {
   using LastReply = Call::LastReply;
   const bool acquires = call.kind == Call::Kind::acquire;
   const bool granted = outcome.kind == Outcome::Kind::granted;
   const bool renewed = granted && hold.check_request.verb == Verb::renew;
-  const bool reached =
-      (renewed && hold.check_request.lease >= call.want) || (granted && hold.ends_at_limit());
+  const bool long_enough = (renewed && hold.check_request.lease_of_holder() >= call.want) ||
+                           (granted && hold.ends_at_limit());
+  const bool reached = long_enough && hold.has_whole_delay();
   if (!reached && (granted || acquires)) {
     hold.wanted = std::max(hold.wanted, call.want);
     if (!granted) call.last_reply = LastReply::unknown;

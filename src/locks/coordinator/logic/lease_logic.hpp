@@ -36,6 +36,9 @@ class LeaseLogic : public KeyEvent {
   // --- for the other decisions ---
   /// The call is answered when a renewal has reached `call.want`.
   void wait_for_renewal(Call& call, RemoteHold& hold);
+  /// Whether `call` re-enters `hold` without a renewal. False: it asks for more of the lease, or
+  /// for a longer lock_delay, which the next renewal brings; `call.want` is what that has to reach.
+  [[nodiscard]] bool suffices_for(Call& call, RemoteHold& hold);
   /// The hold is renewed to `lease` in 50 ms, or when a quarter of what is left has passed, if it
   /// is still held then: most holds of a hot key are not.
   void renew_soon(RemoteHold& hold, std::chrono::milliseconds lease);

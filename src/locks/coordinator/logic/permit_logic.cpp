@@ -47,7 +47,7 @@ bool PermitLogic::suits(const RemoteHold& claim, const Call& heir) const {
   if (!claim.acquire_request.in_flight) return true;
   const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
   return same_note && heir.permits == claim.acquire_request.permits &&
-         length_of(heir.lease) == claim.lease;
+         length_of(heir.lease) == claim.lease && delay_of(heir.lease) == claim.delay;
 }
 
 // The place of a process in the backend's queue does not end with the call that took it.
@@ -68,6 +68,7 @@ void PermitLogic::pass_on(RemoteHold& claim) {
   claim.origin = heir->origin;
   if (!claim.acquire_request.in_flight) {
     claim.lease = length_of(heir->lease);
+    claim.delay = delay_of(heir->lease);
     claim.set_permits(heir->permits);
     if (!settings().announcement.empty()) announce(claim);
   }

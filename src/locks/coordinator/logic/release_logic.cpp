@@ -309,7 +309,8 @@ void ReleaseLogic::owner_ended(Owner owner) {
   });
 }
 
-// A retained key whose end the backend knows stays locked for as long as was requested.
+// A retained key whose end the backend knows stays locked for as long as was requested. The holder
+// of a hold with a lock_delay may still be working, and releases it when it ends.
 void ReleaseLogic::close(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
     answer_retained(hold, Answer::granted);
@@ -319,7 +320,7 @@ void ReleaseLogic::close(RemoteHold& hold) {
   if (hold.stage != Stage::held || hold.presence != Presence::possible) return;
   if (hold.joined != nullptr) return;  // the hold that it has joined is closed, too
   LeaseLogic(*this).declare_lost(hold, "its Locks were closed");
-  send_release(hold);
+  if (!hold.is_left_to_expire()) send_release(hold);
 }
 
 }  // namespace latchkey::inline v1::detail

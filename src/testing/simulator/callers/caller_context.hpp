@@ -88,6 +88,13 @@ struct CallerContext : Environment {
   return lease.length({}) > most ? lease : lease.held_at_most(most);
 }
 
+/// The lease, in some runs with lock_delay.
+[[nodiscard]] inline Lease pick_delay(World& world, Lease lease) {
+  if (!world.delays_grants || !world.delay_choices.percent(60)) return lease;
+  return lease.lock_delay(
+      world.delay_choices.pick({milliseconds(100), milliseconds(500), milliseconds(2'000)}));
+}
+
 /// Whether a call of this type asks for a fencing token, which FENCED has in any case.
 [[nodiscard]] inline bool pick_token(World& world, LockType type) {
   const bool may_ask = type == LockType::WRITE || type == LockType::FAIR;

@@ -126,6 +126,7 @@ void MultiKeyCaller::record_grant(Key& key) {
   hold.number = granted.id.number;
   hold.type = key.type;
   hold.by_watchdog = lease_.is_watchdog();
+  hold.delay = lease_.lock_delay();
   hold.fenced = key.call->wants_token();
   hold.pinned = !key.call->bundled;  // it has to be renewed while others are awaited
   context_.holds.granted(key.key, hold);

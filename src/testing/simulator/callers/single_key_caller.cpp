@@ -74,7 +74,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   }
   call.type = type;
   call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
-  if (!by_lock) call.lease = pick_limit(world, call.lease);
+  if (!by_lock) call.lease = pick_delay(world, pick_limit(world, call.lease));
   call.fenced = !by_lock && pick_token(world, type);
   call.by_lock = by_lock;
   if (type == LockType::PERMIT) {  // each acquire is on its own
@@ -251,6 +251,7 @@ void SingleKeyCaller::record_grant() {
   hold.by_watchdog = call_->lease.is_watchdog();
   hold.fenced = call_->wants_token();
   hold.asked = call_->lease.length({});
+  hold.delay = call_->lease.lock_delay();
   hold.limit = call_->limit_number();
   if (hold.limit != 0) hold.limit_end = context_.clock.now() + call_->lease.held_at_most();
   hold.is_first = call_->hold->local_holds() == 1;

@@ -26,6 +26,15 @@ bool History::is_live(const GrantedHold& hold) const {
   return !hold.hold->is_lost(clients[hold.client].clock->now());
 }
 
+Clock::time_point History::end_of_delay(const GrantedHold& hold) {
+  return hold.hold->deadline_point() + hold.delay * 99 / 100;
+}
+
+bool History::is_delayed(const GrantedHold& hold) const {
+  if (hold.delay == Clock::duration::zero() || is_live(hold)) return false;
+  return clients[hold.client].clock->now() < end_of_delay(hold);
+}
+
 std::uint32_t History::permits_held(const KeyHistory& key, std::uint32_t client,
                                     std::uint64_t number) const {
   std::uint32_t sum = 0;
@@ -34,10 +43,12 @@ std::uint32_t History::permits_held(const KeyHistory& key, std::uint32_t client,
            !(each.client == client && each.number == number);
   };
   for (const GrantedHold& hold : key.holds) {
-    if (counts(hold) && is_live(hold)) sum += hold.permits;
+    if (counts(hold) && (is_live(hold) || is_delayed(hold))) sum += hold.permits;
   }
-  for (const KeyHistory::Retained& each : key.retained) {
-    if (counts(each) && clients[each.client].clock->now() < each.until) sum += each.permits;
+  for (const std::vector<KeyHistory::Retained>* const all : {&key.retained, &key.delayed}) {
+    for (const KeyHistory::Retained& each : *all) {
+      if (counts(each) && clients[each.client].clock->now() < each.until) sum += each.permits;
+    }
   }
   return sum;
 }
@@ -48,6 +59,7 @@ void History::store_fault(std::uint32_t key, Clock::duration now) {
   ++history.faults;
   observe(key, now, "fault", {});
   for (KeyHistory::Retained& each : history.retained) each.excused = true;
+  for (KeyHistory::Retained& each : history.delayed) each.excused = true;
   for (GrantedHold& each : history.holds) each.excused = true;
 }
 
@@ -65,6 +77,11 @@ void History::closing(std::uint32_t client) {
 void History::crashed(std::uint32_t client) {
   const auto of_client = [&](const auto& each) { return each.client == client; };
   for (KeyHistory& key : keys) {
+    for (const GrantedHold& hold : key.holds) {
+      if (!of_client(hold) || hold.delay == Clock::duration::zero()) continue;
+      key.delayed.push_back(
+          {client, hold.number, hold.type, end_of_delay(hold), hold.excused, hold.permits});
+    }
     std::erase_if(key.holds, of_client);
     std::erase_if(key.retained, of_client);
     std::erase_if(key.waiters, of_client);

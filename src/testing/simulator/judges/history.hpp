@@ -35,6 +35,7 @@ struct GrantedHold {
   /// The longest lease that its owner has asked for while it held; 0: not known, or the watchdog's.
   Clock::duration asked{};
   Clock::time_point deadline{};
+  Clock::duration delay{};       ///< lock_delay
   HoldLimits::Number limit = 0;  ///< the number of its limit
   Clock::time_point limit_end = Clock::never();
   bool is_first = false;          ///< no other local hold shared it then
@@ -109,6 +110,8 @@ struct KeyHistory {
 
   std::vector<GrantedHold> holds;
   std::vector<Retained> retained;
+  /// The process of a hold with a lock_delay crashed: nobody is granted the key until it is over.
+  std::vector<Retained> delayed;
   std::vector<Waiter> waiters;
   Clock::duration fault_at = never_happened;
   std::uint64_t faults = 0;       ///< how many the store had
@@ -136,6 +139,10 @@ class History {
 
   [[nodiscard]] AttemptRecord& attempt(std::uint32_t client, std::uint64_t number);
   [[nodiscard]] bool is_live(const GrantedHold& hold) const;
+  /// The end of its lock_delay, by the clock of its client, which may be a little slow.
+  [[nodiscard]] static Clock::time_point end_of_delay(const GrantedHold& hold);
+  /// Whether it is lost, its holder has not released it, and its lock_delay lasts.
+  [[nodiscard]] bool is_delayed(const GrantedHold& hold) const;
 
   /// The store lost what it had of this key, or its clock jumped forward.
   void store_fault(std::uint32_t key, Clock::duration now);
@@ -158,7 +165,7 @@ class History {
   bool observes = false;
 
   /// How many permits of a semaphore are held by holders that do not know of a loss, or kept for a
-  /// while, beside those of the hold with that number.
+  /// while or by a lock_delay, beside those of the hold with that number.
   [[nodiscard]] std::uint32_t permits_held(const KeyHistory& key, std::uint32_t client,
                                            std::uint64_t number) const;
 };

@@ -152,8 +152,18 @@ void RequestJudge::check_grant(const KeyHistory& key, KeyHistory::Holder holder,
     return same || other.excused || (is_shared(other.type) && is_shared(type));
   };
   for (const GrantedHold& other : key.holds) {
-    if (compatible(other) || !history_.is_live(other)) continue;
-    world_.fail("the store granted to " + name(holder) + " what is not lost to " + other.name());
+    if (compatible(other)) continue;
+    if (history_.is_live(other)) {
+      world_.fail("the store granted to " + name(holder) + " what is not lost to " + other.name());
+    } else if (history_.is_delayed(other)) {
+      world_.fail("the store granted to " + name(holder) + " within the lock_delay of " +
+                  other.name());
+    }
+  }
+  for (const KeyHistory::Retained& other : key.delayed) {
+    if (compatible(other) || history_.clients[other.client].clock->now() >= other.until) continue;
+    world_.fail("the store granted to " + name(holder) + " within the lock_delay of " +
+                name({other.client, other.number}) + ", whose process crashed");
   }
   for (const KeyHistory::Retained& other : key.retained) {
     if (compatible(other) || history_.clients[other.client].clock->now() >= other.until) continue;

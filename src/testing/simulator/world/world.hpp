@@ -119,10 +119,12 @@ class World {
       : random(seed),
         limit_choices(~seed),
         token_choices(seed + 0x746f6b656e),
+        delay_choices(seed + 0x64656c6368),
         scenario(Scenario::draw(random)),
         trace(keeps_text),
         limits_holds(limit_choices.percent(20)),
-        gives_tokens(token_choices.percent(30)) {
+        gives_tokens(token_choices.percent(30)),
+        delays_grants(delay_choices.percent(20)) {
     for (std::size_t key = 0; key < scenario.keys.size(); ++key) {
       keys.push_back("key" + std::to_string(key));
     }
@@ -155,6 +157,8 @@ class World {
   Random limit_choices;
   /// Chooses fencing tokens of other types than FENCED, in the same way.
   Random token_choices;
+  /// Chooses lock_delay, in the same way.
+  Random delay_choices;
   Scenario scenario;
   std::vector<std::string> keys;  ///< their names
   EventSchedule schedule;
@@ -162,6 +166,7 @@ class World {
   std::string violation;
   bool limits_holds = false;    ///< some calls ask for held_at_most
   bool gives_tokens = false;    ///< some calls of WRITE and FAIR ask for a fencing token
+  bool delays_grants = false;   ///< some calls ask for lock_delay
   bool faults_stopped = false;  ///< the run comes to rest
   std::uint64_t processes = 0;  ///< started so far
 };
