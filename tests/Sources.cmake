@@ -71,6 +71,7 @@ set(latchkey_tests_sources
   unit/locked/held_test.cpp
   unit/locked/here_test.cpp
   unit/locked/keys_test.cpp
+  unit/locked/lock_delay_test.cpp
   unit/locked/lock_order_test.cpp
   unit/locked/locked_test.cpp
   unit/locked/order_graph_test.cpp

@@ -28,6 +28,7 @@ struct Policy {
   std::optional<Lease> lease{};
   std::optional<std::chrono::milliseconds> hold_for{};
   std::optional<std::chrono::milliseconds> held_at_most{};
+  std::optional<std::chrono::milliseconds> lock_delay{};
   std::optional<OnTimeout> on_timeout{};
   std::optional<OnUnavailable> on_unavailable{};
   std::optional<OnLost> on_lost{};

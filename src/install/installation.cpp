@@ -73,15 +73,20 @@ void Installation::connect(LoadedPolicies& loaded) {
   check_tokens(loaded.plan);
 }
 
-/// Each lease of the file fits the backend that keeps its locks.
+/// Each lease and lock_delay of the file fits the backend that keeps its locks.
 void Installation::check_leases(const PolicyPlan& plan) const {
   Problems problems;
   for (const PlannedLock& lock : plan.locks) {
-    if (!lock.lease) continue;
     const Locks& locks = lock.backend ? locks_.at(lock.backend->value) : *default_;
-    const std::string why =
-        locks.capabilities().why_not(lock.lease->value.length(options_.watchdog));
-    if (!why.empty()) problems.push_back({lock.lease->at, locks.describe() + ' ' + why});
+    const Capabilities offered = locks.capabilities();
+    const auto lease =
+        lock.lease ? lock.lease->value.length(options_.watchdog) : std::chrono::milliseconds(0);
+    const auto report = [&](Place at, const std::string& why) {
+      if (!why.empty()) problems.push_back({at, locks.describe() + ' ' + why});
+    };
+    if (lock.lease) report(lock.lease->at, offered.why_not(lease));
+    const auto& delay = lock.lock_delay;
+    if (delay) report(delay->at, offered.why_no_delay(lease, delay->value));
   }
   throw_problems(path_, std::move(problems));
 }

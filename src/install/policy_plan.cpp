@@ -123,6 +123,8 @@ class Planner {
     lock.backend = layers.find(&PolicySettings::backend);
     lock.lease = layers.find(&PolicySettings::lease);
     if (!lock.lease) lock.lease = file_.defaults.lease;
+    lock.lock_delay = layers.find(&PolicySettings::lock_delay);
+    if (!lock.lock_delay) lock.lock_delay = file_.defaults.lock_delay;
     lock.fenced = layers.find(&PolicySettings::fenced);
     check_which_lock(layers, lock);
     check_fenced(lock);

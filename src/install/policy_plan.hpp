@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct PlannedLock {
   Policy defaults{};
   Perhaps<std::string> key{};  ///< several separated by commas
   Perhaps<std::string> backend{};
-  Perhaps<Lease> lease{};  ///< also that of the defaults
+  Perhaps<Lease> lease{};                           ///< also that of the defaults
+  Perhaps<std::chrono::milliseconds> lock_delay{};  ///< also that of the defaults
   Perhaps<Fenced> fenced{};
   std::optional<BoundKeys> bound{};  ///< `key` for this site
 

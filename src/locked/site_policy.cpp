@@ -45,6 +45,9 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
   const std::chrono::milliseconds in_code = said.lease.held_at_most();
   const auto limit = choose(over.held_at_most, in_code.count() != 0, defaults.held_at_most);
   terms.lease = limit_lease(terms.lease, limit.value_or(in_code));
+  const std::chrono::milliseconds said_delay = said.lease.lock_delay();
+  const auto delay = choose(over.lock_delay, said_delay.count() != 0, defaults.lock_delay);
+  terms.lease = delay_lease(terms.lease, delay.value_or(said_delay));
   if (const auto time = choose(over.hold_for, said.says_hold_for, defaults.hold_for)) {
     terms.hold_for = *time;
   }

@@ -60,6 +60,7 @@ struct PolicySettings {
   Perhaps<Lease> lease{};
   Perhaps<std::chrono::milliseconds> hold_for{};
   Perhaps<std::chrono::milliseconds> held_at_most{};
+  Perhaps<std::chrono::milliseconds> lock_delay{};
   Perhaps<OnTimeout> on_timeout{};
   Perhaps<OnUnavailable> on_unavailable{};
   Perhaps<OnLost> on_lost{};

@@ -130,6 +130,9 @@ inline constexpr std::array policy_settings{
     PolicySetting{"held_at_most", true, true, true,
                   SettingMember<std::chrono::milliseconds>{&PolicySettings::held_at_most,
                                                            &Policy::held_at_most}},
+    PolicySetting{
+        "lock_delay", true, true, true,
+        SettingMember<std::chrono::milliseconds>{&PolicySettings::lock_delay, &Policy::lock_delay}},
     PolicySetting{"backend", false, true, true,
                   SettingMember<std::string>{&PolicySettings::backend}},
     PolicySetting{"on_timeout", true, true, true,

@@ -241,12 +241,14 @@ Perhaps<Time> SettingsReader::time(const YamlNode& name, const Located<std::stri
     return std::nullopt;
   }
   const milliseconds time = std::get<milliseconds>(length);
-  const bool is_lease = std::is_same_v<Time, Lease> || name.text == "held_at_most";
-  if (is_lease && time < shortest_lease) {
-    report(said.at, before + quoted_word(said.value) + " is too short; expected at least 10ms");
-    return std::nullopt;
-  }
-  return Located<Time>{Time(time), said.at};
+  const bool is_delay = name.text == "lock_delay";
+  const bool is_lease = std::is_same_v<Time, Lease> || is_delay || name.text == "held_at_most";
+  const char* mistake = nullptr;
+  if (is_lease && time < shortest_lease) mistake = " is too short; expected at least 10ms";
+  if (is_delay && time > longest_lock_delay) mistake = " is too long; expected at most 24h";
+  if (mistake == nullptr) return Located<Time>{Time(time), said.at};
+  report(said.at, before + quoted_word(said.value) + mistake);
+  return std::nullopt;
 }
 
 template <class Value>
@@ -298,3 +300,4 @@ void SettingsReader::check_times(const PolicySettings& settings) {
 }
 
 }  // namespace latchkey::inline v1::detail
+// tidy: long-file because each kind of value has its reader

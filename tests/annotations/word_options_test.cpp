@@ -98,6 +98,11 @@ struct Strategies {
     LOCK_ANNOTATED;
     return latchkey::current_hold()->remaining();
   }
+  [[= latchkey::locked("delayed", LockType::WRITE, 3s, 30s).lock_delay(5s)]] bool delayed(
+      const latchkey::Locks& locks) {
+    LOCK_ANNOTATED;
+    return locks.inspect("delayed").holders.front().left > 30s;
+  }
   [[= latchkey::locked("named").named("the name")]] std::string named() {
     LOCK_ANNOTATED;
     return held_key();
@@ -141,6 +146,7 @@ TEST(AnnotatedWord, HasTheOtherOptionsOfLocked) {
     EXPECT_GT(remaining, 0s);
     EXPECT_LE(remaining, 10s);
   }
+  EXPECT_TRUE(object.delayed(locks.locks())) << "the backend keeps it for longer";
   bool found = false;
   for (const latchkey::Site& site : latchkey::sites()) found = found || site.name() == "the name";
   EXPECT_TRUE(found);

@@ -146,6 +146,21 @@ TEST_F(CliRunLoss, TheCommandEndsWithAToolThatIsKilled) {
   EXPECT_EQ(run({"-k", "a", "--wait", "20s"}, "exit 0"), 0) << "the lock ends with its lease";
 }
 
+TEST_F(CliRunLoss, NobodyGetsTheLockOfAToolThatIsKilledBeforeTheLockDelayIsOver) {
+  const auto before = steady_clock::now();
+  Process tool = start({"-k", "a", "--watchdog", "1500ms", "--lock-delay", "3s"}, "exec sleep 60");
+  await("the lock", [] { return std::string(keys().empty() ? "it is free" : ""); });
+  tool.signal(SIGKILL);
+  EXPECT_EQ(tool.wait(), 128 + SIGKILL);
+  EXPECT_EQ(run({"-k", "a", "--wait", "20s"}, "exit 0"), 0);
+  EXPECT_GE(steady_clock::now() - before, milliseconds(4'500)) << "the lease, and the delay";
+}
+
+TEST_F(CliRunLoss, TheEndOfACommandFreesALockThatHasALockDelayAtOnce) {
+  EXPECT_EQ(run({"-k", "a", "--lock-delay", "1h"}, "exit 3"), 3);
+  EXPECT_TRUE(keys().empty());
+}
+
 TEST_F(CliRunLoss, AToolThatWasStoppedBeyondTheLeaseKillsItsCommandWhenItContinues) {
   Process tool = start({"-k", "a", "--watchdog", "600ms"}, reporting_command());
   await_file("held");

@@ -87,6 +87,7 @@ TEST_F(CliRunStatus, Is64ForAnInvalidCommandLine) {
        "or --lease watchdog"},
       {{"run", "-k", "a", "--held-at-most", "5s", "--hold-for", "6s", uri(), "--", "true"},
        "expected a longer --held-at-most"},
+      {{"run", "-k", "a", "--lock-delay", "1ms", uri(), "--", "true"}, "from 10ms to 24h"},
       {{"run", "-k", "a", "nobody://x", "--", "true"}, "nobody"},
       {{"run", "-k", "a", "--config", folder_.file("none"), "--", "true"}, "cannot read"},
   };

@@ -43,6 +43,7 @@ consteval LockTerms annotation_terms(const LockConstants& said) {
   terms.hold_for = std::chrono::milliseconds(said.hold_for);
   terms.says_hold_for = said.says_hold_for;
   terms.lease = limit_lease(terms.lease, std::chrono::milliseconds(said.held_at_most));
+  terms.lease = delay_lease(terms.lease, std::chrono::milliseconds(said.lock_delay));
   terms.fenced = said.fenced;
   if (said.permits != 0) {
     terms.permits = {static_cast<std::uint32_t>(said.permits_taken),

@@ -100,6 +100,7 @@ struct LockConstants {
   std::int64_t lease = 0;
   std::int64_t hold_for = 0;
   std::int64_t held_at_most = 0;  ///< 0: without a limit
+  std::int64_t lock_delay = 0;    ///< 0: none
   int permits = 0;                ///< 0: a lock
   int permits_taken = 1;
   ConstantText name{};  ///< empty: the function's name
@@ -124,6 +125,7 @@ consteval LockConstants lock_constants(LockConstants said, const Terms&... terms
     said.wait = constant_wait(made.wait);
     said.lease = constant_lease(made.lease);
     said.held_at_most = made.lease.held_at_most().count();
+    said.lock_delay = made.lease.lock_delay().count();
   }
   return said;
 }

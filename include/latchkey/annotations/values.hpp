@@ -158,6 +158,16 @@ struct LockAnnotation : detail::AnnotationValue {
     return changed;
   }
 
+  /// As LockOptions::lock_delay.
+  consteval LockAnnotation lock_delay(std::chrono::milliseconds time) const {
+    LockAnnotation changed = *this;
+    if (time.count() < 10 || time > detail::longest_lock_delay) {
+      detail::reject_annotation("lock_delay takes a time from 10 ms to 24 hours");
+    }
+    changed.said.lock_delay = time.count();
+    return changed;
+  }
+
   /// As LockOptions::fenced.
   consteval LockAnnotation fenced() const {
     LockAnnotation changed = *this;

@@ -220,6 +220,23 @@ struct [[nodiscard]] LockOptions {
     return std::move(*this);
   }
 
+  /// Nobody is granted the lock for `time` after it was lost: for a resource that checks no fencing
+  /// token (Lease::lock_delay). A release frees it at once. Throws std::invalid_argument if `time`
+  /// is not from 10 ms to 24 hours; the call throws it at a backend that cannot keep a lock so.
+  LockOptions&& lock_delay(std::chrono::milliseconds time) && {
+    terms.lease = terms.lease.lock_delay(time);
+    return std::move(*this);
+  }
+
+  template <class Number>
+    requires(std::is_arithmetic_v<Number>)
+  LockOptions&& lock_delay(Number) && {
+    static_assert(sizeof(Number) == ~std::size_t{0},
+                  "latchkey: lock_delay takes a time with a unit: write 5s (using namespace "
+                  "std::chrono_literals) or std::chrono::seconds(5), not a bare number");
+    return std::move(*this);
+  }
+
   /// The hold has a fencing token, Hold::fence, whatever its type: WRITE, FAIR, and each key of
   /// KEYS. With REENTRANT, the default, it is a FENCED lock. Throws std::invalid_argument after the
   /// type READ or PERMIT, which have none; READ that LOCKED names does not compile. The call throws
@@ -289,3 +306,4 @@ struct [[nodiscard]] LockOptions {
 
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop
+// tidy: long-file because each option of LOCKED has a member

@@ -39,6 +39,7 @@ struct RunWords {
   std::string lease = "watchdog";
   std::string hold_for = "0s";
   std::optional<std::string> held_at_most{};
+  std::optional<std::string> lock_delay{};
   std::string on_revoke = "ignore";
 };
 
@@ -62,6 +63,16 @@ Lease limited(Lease lease, const std::string& limit) {
   }
 }
 
+/// `lease` with the time of --lock-delay. Throws UsageError.
+Lease delayed(Lease lease, const std::string& delay) {
+  const milliseconds time = parse_duration("--lock-delay", delay);
+  try {
+    return lease.lock_delay(time);
+  } catch (const std::invalid_argument&) {
+    throw UsageError("--lock-delay '" + delay + "': expected a time from 10ms to 24h");
+  }
+}
+
 RunOptions options_of(const RunWords& words, const std::vector<std::string>& extra,
                       const std::vector<std::string>& command) {
   RunOptions options = command_options("run", words.shared, extra, command);
@@ -78,6 +89,7 @@ RunOptions options_of(const RunWords& words, const std::vector<std::string>& ext
   }
   options.on_revoke = parse_on_revoke(words.on_revoke);
   options.lease = parse_lease(words.lease);
+  if (words.lock_delay) options.lease = delayed(options.lease, *words.lock_delay);
   options.hold_for = parse_duration("--hold-for", words.hold_for);
   if (words.held_at_most) {
     options.lease = limited(options.lease, *words.held_at_most);
@@ -126,6 +138,10 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
   run->add_option("--held-at-most", words->held_at_most,
                   "End the command so that the lock is held no longer than this, although the "
                   "watchdog renews it")
+      ->type_name("TIME");
+  run->add_option("--lock-delay", words->lock_delay,
+                  "Keep the lock from others for this long if it is lost, as when this tool is "
+                  "killed; a command that ends frees it at once")
       ->type_name("TIME");
   run->add_option("--on-revoke", words->on_revoke,
                   "What happens to the command when somebody asks for the lock by latchkey revoke: "

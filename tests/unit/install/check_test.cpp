@@ -229,6 +229,19 @@ TEST(Check, HeldAtMostIsNotShorterThanTheLeaseOrHoldFor) {
             "'watchdog'");
 }
 
+TEST(Check, LockDelayIsATimeInItsRange) {
+  const auto with = [](const std::string& settings) {
+    return only_mistake(memory + money + "rules:\n  Till::deposit: {" + settings + "}\n");
+  };
+  EXPECT_EQ(with("lease: 30s, lock_delay: 5s"), "");
+  EXPECT_EQ(with("lease: 1s, held_at_most: 10s, lock_delay: 24h"), "");
+  EXPECT_EQ(with("lock_delay: 9ms"),
+            "7:31 'lock_delay': '9ms' is too short; expected at least 10ms");
+  EXPECT_EQ(with("lock_delay: 25h"), "7:31 'lock_delay': '25h' is too long; expected at most 24h");
+  EXPECT_THAT(with("lock_delay: watchdog"), HasSubstr("7:31 'lock_delay': invalid time"));
+  EXPECT_THAT(with("lock_dely: 5s"), HasSubstr("did you mean 'lock_delay'?"));
+}
+
 TEST(Check, FencedFitsTheTypeAndHasOneValue) {
   const auto with = [](const std::string& rule) {
     return only_mistake(memory + money + "rules:\n  " + rule + "\n");

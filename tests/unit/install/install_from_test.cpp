@@ -324,6 +324,24 @@ TEST(InstallFrom, ATokenThatTheBackendDoesNotGiveIsAnErrorAtItsPlace) {
             "");
 }
 
+TEST(InstallFrom, ALockDelayThatTheBackendDoesNotKeepIsAnErrorAtItsPlace) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              register_backend("session", [](std::string_view, const Options&) {
+                Capabilities offered;
+                offered.lifetime = Capabilities::Lifetime::per_session;
+                offered.max_lease = 60s;
+                return mock_that_offers(offered);
+              });
+              const PolicyText file("backends: {main: \"session:\"}\npolicies:\n  money: " +
+                                    std::string("{key: a, lock_delay: 5s}\n"));
+              const std::string sentence =
+                  sentence_of<PolicyError>([&] { install_from(file.path()); });
+              CHILD_EXPECT(findings, has(sentence, ":3:31"));
+              CHILD_EXPECT(findings, has(sentence, "mock: keeps no lock_delay"));
+            }),
+            "");
+}
+
 TEST(InstallFrom, ARuleGivesAMethodAToken) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const PolicyText file(
