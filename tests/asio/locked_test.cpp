@@ -201,6 +201,22 @@ TEST_F(AsioLocked, HeldAtMostLimitsTheWatchdog) {
   }(locks));
 }
 
+TEST_F(AsioLocked, LockDelayKeepsTheLockForLongerThanItsHolderBelieves) {
+  run(context, [](Locks locks) -> asio::awaitable<void> {
+    co_await (LOCKED("k", LockType::WRITE, 1s, 10s).lock_delay(1h) AROUND()->asio::awaitable<void> {
+      EXPECT_GT(*locks.inspect("k").holders.front().left, 1h);
+      EXPECT_LE(current_hold()->remaining(), 10s);
+      co_return;
+    });
+    EXPECT_TRUE(locks.inspect("k").holders.empty()) << "the body has ended";
+    Lock both = locks.all_of({locks.lock("a"), locks.lock("b")});
+    const Hold hold =
+        co_await async_acquire(both, 1s, Lease(10s).lock_delay(1h), asio::use_awaitable);
+    EXPECT_GT(*locks.inspect("a").holders.front().left, 1h);
+    EXPECT_GT(*locks.inspect("b").holders.front().left, 1h);
+  }(locks));
+}
+
 TEST_F(AsioLocked, FencedGivesAWriteAndEachOfSeveralKeysAToken) {
   run(context, [](Locks) -> asio::awaitable<void> {
     std::uint64_t first = 0;
