@@ -157,10 +157,11 @@ class Locks {
   bool force_release(std::string_view key) const;
 
   /// Stops granting locks: waiters end with Closed. Holders have `drain` to release; holds that
-  /// remain after it are released here and are lost to their holders. Returns when every release
-  /// has a reply, or after Options::command_timeout more. A key that hold_for
-  /// keeps locked stays locked for that time, if the backend supports `expire`. The listener has
-  /// received all events when this returns, and is not called afterwards: it may be destroyed then.
+  /// remain after it are released here and are lost to their holders. One with a lock_delay is not
+  /// released before its holder does so, or its lease and the delay have ended. Returns when every
+  /// release has a reply, or after Options::command_timeout more. A key that hold_for keeps locked
+  /// stays locked for that time, if the backend supports `expire`. The listener has received all
+  /// events when this returns, and is not called afterwards: it may be destroyed then.
   void close(std::chrono::milliseconds drain) const;
 
   /// The options that these Locks were made with.
