@@ -7,6 +7,7 @@ set(latchkey_zookeeper_sources
   src/stores/zookeeper/nodes.cpp
   src/stores/zookeeper/recipe/queue_recipe.cpp
   src/stores/zookeeper/recipe/queue_requests.cpp
+  src/stores/zookeeper/recipe/queue_watches.cpp
   src/stores/zookeeper/recipe/ticket.cpp
   src/stores/zookeeper/register.cpp
   src/stores/zookeeper/reply_check.cpp

@@ -37,7 +37,7 @@ std::function<void()> after_a_vain_look;
 class Play {
  public:
   explicit Play(Moves& moves)
-      : moves_(moves), session_(uri(server_.port()), [](std::string_view) {}) {
+      : moves_(moves), session_(uri(server_.port()), [](std::string_view, NodeEvent) {}) {
     drive(true);
     server_.accept();
     while (session_.state() != Session::State::connected) {

@@ -172,8 +172,8 @@ void ZooKeeperClient::on_link_up(bool resumed) {
 
 void ZooKeeperClient::on_down(const std::string& why) { outbox_.link(false, why); }
 
-void ZooKeeperClient::on_node_event(std::string_view path) {
-  queue_.on_node_event(path);
+void ZooKeeperClient::on_node_event(std::string_view path, NodeEvent event) {
+  queue_.on_node_event(path, event);
   subscriptions_.on_node_event(path);
 }
 

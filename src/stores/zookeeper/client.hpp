@@ -51,7 +51,7 @@ class ZooKeeperClient final : public stores::StoreClient, private ConnectionEven
   void on_session_lost() override;
   void on_link_up(bool resumed) override;
   void on_down(const std::string& why) override;
-  void on_node_event(std::string_view path) override;
+  void on_node_event(std::string_view path, NodeEvent event) override;
 
   void dispatch(Request& request, Sink& sink);
   void subscribe(Request& request, Sink& sink);

@@ -106,8 +106,9 @@ ZooKeeperConnection::TimePoint ZooKeeperConnection::due() const noexcept {
 
 void ZooKeeperConnection::open(TimePoint now) {
   try {
-    session_ = std::make_unique<Session>(
-        uri_, [this](std::string_view path) { events_.on_node_event(path); });
+    session_ = std::make_unique<Session>(uri_, [this](std::string_view path, NodeEvent event) {
+      events_.on_node_event(path, event);
+    });
   } catch (const std::runtime_error& error) {
     return fail({.permanent = false, .text = error.what(), .nothing_listens = false}, now);
   }

@@ -29,7 +29,7 @@ class ConnectionEvents {
   virtual void on_link_up(bool resumed) = 0;
   /// All servers were tried in vain, or the ensemble rejects this client. May be repeated.
   virtual void on_down(const std::string& why) = 0;
-  virtual void on_node_event(std::string_view path) = 0;
+  virtual void on_node_event(std::string_view path, NodeEvent event) = 0;
 
  protected:
   ~ConnectionEvents() = default;

@@ -146,10 +146,13 @@ void NodeQueue::deleted(std::string_view key, std::string_view name) {
   if (Line* const line = recipe_.find(key)) recipe_.deleted(*line, name);
 }
 
-void NodeQueue::on_node_event(std::string_view path) {
+void NodeQueue::on_node_event(std::string_view path, NodeEvent event) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos || slash <= nodes_.folder().size()) return;
-  deleted(nodes_.key_of(path.substr(0, slash)), path.substr(slash + 1));
+  const std::string key = nodes_.key_of(path.substr(0, slash));
+  const std::string_view name = path.substr(slash + 1);
+  if (event == NodeEvent::deleted) return deleted(key, name);
+  if (Line* const line = recipe_.find(key)) recipe_.changed(*line, name);
 }
 
 void NodeQueue::remove(Place& place) {

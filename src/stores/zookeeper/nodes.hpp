@@ -56,8 +56,8 @@ class NodeQueue final : public QueueStore {
 
   [[nodiscard]] QueueRecipe& recipe() noexcept { return recipe_; }
   [[nodiscard]] const QueueRecipe& recipe() const noexcept { return recipe_; }
-  /// An event of a watched node of a lock; it counts as the deletion of that node.
-  void on_node_event(std::string_view path);
+  /// An event of a watched node of a lock.
+  void on_node_event(std::string_view path, NodeEvent event);
 
  private:
   [[nodiscard]] TicketOwner owner_of(const HoldId& id) const noexcept override;

@@ -24,7 +24,7 @@ void ignore_login(int /*code*/, const void* /*data*/) noexcept {}
 
 }  // namespace
 
-Session::Session(const ZooKeeperUri& uri, Deleted on_event)
+Session::Session(const ZooKeeperUri& uri, OnNodeEvent on_event)
     : open_(uri.open), on_event_(std::move(on_event)) {
   const std::string login = uri.user.empty() ? std::string() : uri.user + ':' + uri.password;
   handle_ = ::zookeeper_init2(uri.hosts().c_str(), &Session::on_event,
@@ -197,7 +197,7 @@ void Session::on_event(zhandle_t* /*handle*/, int type, int /*state*/, const cha
   auto& session = *static_cast<Session*>(context);
   if (type == ZOO_SESSION_EVENT || path == nullptr) return;
   try {
-    session.on_event_(path);
+    session.on_event_(path, type == ZOO_DELETED_EVENT ? NodeEvent::deleted : NodeEvent::changed);
   } catch (const std::bad_alloc&) {
     session.is_broken_ = true;
   }

@@ -31,6 +31,12 @@ struct Reply {
 };
 using Handler = std::function<void(Reply&&)>;
 
+/// An event of a watched node, which is watched no longer then.
+enum class NodeEvent : std::uint8_t {
+  deleted,
+  changed,  ///< its data or its children, or it was made
+};
+
 /// Drives one handle of libzookeeper_st, which keeps the session over several connections. Waits
 /// only in the constructor, which resolves the servers' names, and in the destructor, which ends
 /// the session: for 1.5 s if the server does not answer.
@@ -40,11 +46,11 @@ using Handler = std::function<void(Reply&&)>;
 class Session {
  public:
   enum class State : std::uint8_t { connecting, connected, expired, refused };
-  using Deleted = std::function<void(std::string_view path)>;
+  using OnNodeEvent = std::function<void(std::string_view path, NodeEvent event)>;
 
   /// `on_event`: a watched node changed. Throws std::runtime_error with a clause if no server's
   /// name can be resolved.
-  Session(const ZooKeeperUri& uri, Deleted on_event);
+  Session(const ZooKeeperUri& uri, OnNodeEvent on_event);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -138,7 +144,7 @@ class Session {
 
   zhandle_t* handle_ = nullptr;
   const bool open_;
-  const Deleted on_event_;
+  const OnNodeEvent on_event_;
   int descriptor_ = -1;
   int last_error_ = 0;
   unsigned ended_ = 0;

@@ -146,12 +146,6 @@ void QueueRecipe::evaluate(Place& place, const std::vector<Ticket>& tickets) {
   store_.watch(*place.line, place.watched);
 }
 
-void QueueRecipe::unwatch(Place& place) noexcept {
-  if (place.watched.empty()) return;
-  place.watched.clear();
-  --watches_;
-}
-
 // A grant names the place that its owner was told of. Otherwise the owner acquires again.
 void QueueRecipe::become_first(Place& place) {
   unwatch(place);
@@ -168,15 +162,6 @@ void QueueRecipe::become_first(Place& place) {
   outbox_.notify_granted(*place.sink, place.line->key, place.id, place.stamp, token_of(place));
 }
 
-// Somebody else has deleted the entry.
-void QueueRecipe::vanish(Place& place) {
-  const bool held = std::exchange(place.stage, Stage::absent) == Stage::held;
-  unwatch(place);
-  if (!place.jobs.empty() || place.sink == nullptr) return;
-  using Kind = Notification::Kind;
-  outbox_.notify(*place.sink, held ? Kind::gone : Kind::released, place.line->key, place.id);
-}
-
 void QueueRecipe::read_again(Line& line) {
   if (line.reads) {
     line.reads_again = true;
@@ -184,34 +169,6 @@ void QueueRecipe::read_again(Line& line) {
   }
   line.reads = true;
   store_.list(line, nullptr);
-}
-
-void QueueRecipe::deleted(Line& line, std::string_view name) {
-  bool reads = false;
-  for (const auto& each : line.places) {
-    Place& place = *each;
-    if (place.has_entry() && place.ticket.name == name && place.operations == 0) vanish(place);
-    if (place.stage != Stage::waiting || place.watched != name) continue;
-    unwatch(place);
-    if (place.watched_is_last && place.jobs.empty() && place.operations == 0) {
-      place.looks_at_own = true;
-      ++place.operations;
-      store_.check(place, false);
-    } else {
-      reads = true;
-    }
-  }
-  if (reads) read_again(line);
-  sweep(line);
-}
-
-// Nobody was before this place but the predecessor that is deleted. Somebody may have deleted the
-// own entry, too: then the next in the queue is first.
-void QueueRecipe::looked_at_own(Place& place, const Refusal& refusal, bool exists) {
-  place.looks_at_own = false;
-  if (place.stage != Stage::waiting) return;
-  if (!refusal.empty()) return read_again(*place.line);
-  exists ? become_first(place) : vanish(place);
 }
 
 void QueueRecipe::removed(Place& place, const Refusal& refusal, bool existed) {

@@ -112,7 +112,7 @@ class QueueStore {
   /// Reads the entries: `listed`. `asker`: may be null. A hold may follow from what is read, so the
   /// server reads after it has reached the leader, which knows whose session has ended.
   virtual void list(Line& line, Place* asker) = 0;
-  /// `deleted` once the entry is deleted, also if it is already.
+  /// `deleted` once the entry is deleted, also if it is already; `changed` if it changes before.
   virtual void watch(Line& line, const std::string& name) = 0;
   /// Deletes the entry of this place: `removed`.
   virtual void remove(Place& place) = 0;
@@ -157,6 +157,8 @@ class QueueRecipe {
 
   // --- events ---
   void deleted(Line& line, std::string_view name);
+  /// Somebody has written other data into the entry, as Curator's Revoker does: it is still there.
+  void changed(Line& line, std::string_view name);
   /// Operations that are under way are not answered. `why`: a clause.
   void link_lost(const std::string& why);
   /// The connection is back, with the session that it had.
