@@ -10,6 +10,7 @@ namespace latchkey::inline v1::detail::zookeeper {
 ZooKeeperClient::ZooKeeperClient(const ZooKeeperUri& uri, const Options& options)
     : uri_(uri),
       timeout_(options.command_timeout),
+      watches_(options.watch_holds),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       connection_(uri_, timeout_, *this, descriptors_),
       nodes_(connection_, uri_.folder),
@@ -22,7 +23,8 @@ Capabilities ZooKeeperClient::capabilities() const noexcept {
   Capabilities offered;
   offered.reentrant = offered.fair = offered.read_write = offered.fenced = true;
   offered.pushes = offered.grants = offered.administration = offered.tokens = true;
-  offered.in_order = true;
+  offered.in_order = offered.batches_checks = true;
+  offered.watches = watches_;
   offered.lifetime = Capabilities::Lifetime::per_session;
   offered.max_lease = uri_.session;
   return offered;

@@ -61,6 +61,7 @@ class ZooKeeperClient final : public stores::StoreClient, private ConnectionEven
 
   const ZooKeeperUri uri_;
   const std::chrono::milliseconds timeout_;
+  const bool watches_;
   Clock& clock_;
   ZooKeeperConnection connection_;
   Nodes nodes_;

@@ -162,15 +162,20 @@ void NodeQueue::remove(Place& place) {
   });
 }
 
-// The watch tells if somebody else deletes the node of a hold.
+// A character of a key takes up to three in a path.
+std::size_t NodeQueue::watch_size(const Place& place) const noexcept {
+  constexpr std::size_t slashes_and_length = 6;
+  return nodes_.folder().size() + 3 * place.line->key.size() + place.ticket.name.size() +
+         slashes_and_length;
+}
+
 void NodeQueue::check(Place& place, bool prolongs) {
   const std::string path = path_of(place);
   nodes_.session().reach_leader(path, prolongs ? Session::Reach::majority : Session::Reach::leader);
-  nodes_.session().exists(
-      path, place.stage == Place::Stage::held, [this, &place, path](Reply&& reply) {
-        recipe_.checked(place, Nodes::refusal(reply.code, path), reply.code == ZOK,
-                        static_cast<std::uint64_t>(reply.created));
-      });
+  nodes_.session().exists(path, place.own_watch > 0, [this, &place, path](Reply&& reply) {
+    recipe_.checked(place, Nodes::refusal(reply.code, path), reply.code == ZOK,
+                    static_cast<std::uint64_t>(reply.created));
+  });
 }
 
 void NodeQueue::convert(Place& place) {

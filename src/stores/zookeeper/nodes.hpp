@@ -64,6 +64,7 @@ class NodeQueue final : public QueueStore {
   void create(Place& place) override;
   void list(Line& line, Place* asker) override;
   void watch(Line& line, const std::string& name) override;
+  [[nodiscard]] std::size_t watch_size(const Place& place) const noexcept override;
   void remove(Place& place) override;
   void check(Place& place, bool prolongs) override;
   void convert(Place& place) override;

@@ -37,9 +37,11 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
   void create(Place& place) override { log_.push_back("create"), place_ = &place; }
   void list(Line& line, Place*) override { log_.push_back("list"), line_ = &line; }
   void watch(Line&, const std::string& name) override { log_.push_back("watch " + name); }
+  std::size_t watch_size(const Place&) const noexcept override { return watch_size_; }
   void remove(Place& place) override { log_.push_back("remove"), place_ = &place; }
   void check(Place& place, bool prolongs) override {
     log_.push_back(prolongs ? "check and prolong" : "check");
+    if (place.own_watch > 0) log_.back() += " and watch";
     place_ = &place;
   }
   void convert(Place& place) override { log_.push_back("convert"), place_ = &place; }
@@ -94,6 +96,7 @@ class RecipeTest : public ::testing::Test, public QueueStore, public Sink {
   std::vector<std::string> log_;
   std::vector<Outcome> outcomes_;
   std::vector<Notification::Kind> notes_;
+  std::size_t watch_size_ = 1;
   Place* place_ = nullptr;
   Line* line_ = nullptr;
 };

@@ -34,6 +34,7 @@ void QueueRecipe::sweep(Line& line) {
   std::erase_if(line.places, [&](const std::unique_ptr<Place>& place) {
     if (!place->is_idle()) return false;
     unwatch(*place);
+    watch_own(*place, false);
     timers_.erase({place->ends, place.get()});
     return true;
   });
@@ -239,7 +240,7 @@ void QueueRecipe::session_lost() {
 void QueueRecipe::forget() noexcept {
   timers_.clear();
   lines_.clear();
-  watches_ = 0;
+  watches_ = own_watches_ = 0;
 }
 
 }  // namespace latchkey::inline v1::detail::zookeeper

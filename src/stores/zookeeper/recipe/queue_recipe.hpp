@@ -74,6 +74,7 @@ struct Place {
   bool watched_is_last = false;       ///< Predecessor::is_last
   bool looks_at_own = false;          ///< the last predecessor is gone, the own entry is checked
   bool behind_foreign = false;        ///< the predecessor is of another library
+  std::size_t own_watch = 0;          ///< held: how many bytes watch the own entry; 0: none
   Sink* sink = nullptr;               ///< gets notifications: the last acquire's sink
   std::chrono::milliseconds lease{};  ///< the last acquire's lease
   bool queues = false;                ///< Request::queues of the last acquire
@@ -114,11 +115,14 @@ class QueueStore {
   virtual void list(Line& line, Place* asker) = 0;
   /// `deleted` once the entry is deleted, also if it is already; `changed` if it changes before.
   virtual void watch(Line& line, const std::string& name) = 0;
+  /// How many bytes the store sends to watch the entry of this place again after a reconnect.
+  [[nodiscard]] virtual std::size_t watch_size(const Place& place) const noexcept = 0;
   /// Deletes the entry of this place: `removed`.
   virtual void remove(Place& place) = 0;
   /// Checks whether the entry of this place exists: `checked`. The server reads after it has
   /// reached the leader. `prolongs`: the hold's deadline is moved, so a majority of the servers has
-  /// to take part: a leader that is cut off from it no longer decides whose session ends.
+  /// to take part: a leader that is cut off from it no longer decides whose session ends. If the
+  /// place has an `own_watch`, the same read sets it.
   virtual void check(Place& place, bool prolongs) = 0;
   /// The entry of this place, a writer's, becomes a reader's at the same position, in one step:
   /// `converted`.
@@ -218,6 +222,8 @@ class QueueRecipe {
   void vanish(Place& place);
   void looked_at_own(Place& place, const Refusal& refusal, bool exists);
   void unwatch(Place& place) noexcept;
+  /// From the next check on the own entry is watched, if there is room for that, or no longer.
+  void watch_own(Place& place, bool on) noexcept;
   void remove(Place& place);
   void read_again(Line& line);
   void end_at(Place& place, Clock::time_point when);
@@ -233,7 +239,8 @@ class QueueRecipe {
   QueueStore& store_;
   stores::Outbox& outbox_;
   Clock::time_point now_{};
-  std::size_t watches_ = 0;  ///< places with a predecessor that is watched
+  std::size_t watches_ = 0;      ///< places with a predecessor that is watched
+  std::size_t own_watches_ = 0;  ///< the bytes of all Place::own_watch
   std::unordered_map<std::string, std::unique_ptr<Line>, TextHash, std::equal_to<>> lines_;
   std::set<std::pair<Clock::time_point, Place*>> timers_;
 };

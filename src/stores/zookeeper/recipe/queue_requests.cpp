@@ -86,6 +86,7 @@ void QueueRecipe::begin_acquire(Place& place, const Request& request) {
     place.type = request.type;
     place.tokens = std::max(request.tokens, 1U);
     place.stage = Stage::creating;
+    watch_own(place, false);
     place.operations += 2;  // `created` and `listed`
     end_at(place, later(now_, std::max(request.lease, stay_of(request))));
     return store_.create(place);
@@ -106,6 +107,7 @@ void QueueRecipe::begin_release(Place& place, Job& job) {
 void QueueRecipe::begin_check(Place& place, const Request& request) {
   if (place.stage == Stage::unsure) return search(place);
   if (place.stage != Stage::held) return complete(place, Outcome::Kind::gone);
+  watch_own(place, request.watch);
   ++place.operations;
   place.converts = request.verb == Verb::downgrade && place.type == LockType::WRITE;
   place.converts ? store_.convert(place) : store_.check(place, request.verb != Verb::verify);
@@ -150,6 +152,7 @@ void QueueRecipe::converted(Place& place, const Refusal& refusal, bool existed, 
   } else {
     place.type = LockType::READ;
     place.ticket = std::move(ticket);
+    if (place.own_watch > 0) store_.watch(*place.line, place.ticket.name);
     end_at(place, std::max(place.ends, later(now_, place.jobs.front().request->lease)));
     complete(place, Outcome::Kind::granted);
   }
