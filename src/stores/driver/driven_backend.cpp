@@ -31,13 +31,17 @@ DrivenBackend::DrivenBackend(std::unique_ptr<StoreClient> client, const Options&
     : timeout_(options.command_timeout),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       client_(std::move(client)),
-      capabilities_(client_->capabilities()),
       description_(client_->describe()),
       batch_(batch_size) {
   register_fork_participant(ForkLevel::backend, *this);
 }
 
 DrivenBackend::~DrivenBackend() { unregister_fork_participant(*this); }
+
+Capabilities DrivenBackend::capabilities() const noexcept {
+  const ScopedLock lock(mutex_);
+  return client_->capabilities();
+}
 
 void DrivenBackend::start(bool may_be_absent) {
   const Clock::time_point until = later(clock_.now(), timeout_);

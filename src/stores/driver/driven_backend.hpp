@@ -35,7 +35,8 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   /// `may_be_absent`, BackendUnavailable.
   void start(bool may_be_absent);
 
-  [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_; }
+  /// Some are known once the store has answered.
+  [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string describe() const override { return description_; }
   [[nodiscard]] std::string warning() const override;
   [[nodiscard]] std::vector<Connection> connections() const override;
@@ -97,7 +98,6 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   Clock& clock_;
   mutable Mutex mutex_;
   const std::unique_ptr<StoreClient> client_;  ///< the client itself is guarded by mutex_
-  const Capabilities capabilities_;
   const std::string description_;
   Doorbell doorbell_;
   bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
