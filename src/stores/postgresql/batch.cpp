@@ -56,7 +56,8 @@ Call Batch::call_of(const QueuedRequest& queued) const {
   if (queued.request == nullptr) return {"upkeep", {subscriptions_.channel()}};
   const bool stays =
       queued.request->verb == Verb::unsubscribe && subscriptions_.wanted(*queued.request);
-  return stays ? Call{} : layout_.call(*queued.request, subscriptions_.channel());
+  if (stays) return {};
+  return layout_.call(*queued.request, subscriptions_.channel(), queued.is_own);
 }
 
 bool Batch::take(const QueuedRequest& queued, std::size_t& bytes, stores::Outbox& outbox) {
@@ -210,9 +211,13 @@ void Batch::finish(RequestQueue& queue, stores::Outbox& outbox) {
     if (entry.queued.request == nullptr) continue;  // upkeep is made again in time
     if (undone_ && entry.state != Entry::State::failed) {
       again.push_back(entry.queued);
-    } else {
-      outbox.complete(*entry.queued.request, *entry.queued.sink, std::move(entry.outcome));
+      continue;
     }
+    Request& request = *entry.queued.request;
+    if (entry.outcome.kind == Outcome::Kind::gone) {
+      subscriptions_.unwatch(request, *entry.queued.sink);
+    }
+    outbox.complete(request, *entry.queued.sink, std::move(entry.outcome));
   }
   queue.insert(queue.begin(), again.begin(), again.end());
   undone_requests_ += again.size();

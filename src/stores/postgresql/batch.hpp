@@ -20,6 +20,7 @@ struct QueuedRequest {
   Request* request = nullptr;  ///< null: the upkeep of this connection
   Sink* sink = nullptr;
   Clock::time_point submitted{};
+  bool is_own = true;  ///< as in Layout::call
 };
 using RequestQueue = std::deque<QueuedRequest>;
 
@@ -43,7 +44,7 @@ using RequestQueue = std::deque<QueuedRequest>;
 /// though not twice in succession.
 class Batch {
  public:
-  Batch(const Layout& layout, const Subscriptions& subscriptions)
+  Batch(const Layout& layout, Subscriptions& subscriptions)
       : layout_(layout), subscriptions_(subscriptions) {}
 
   [[nodiscard]] bool is_under_way() const noexcept { return !entries_.empty(); }
@@ -97,7 +98,7 @@ class Batch {
   void finish(RequestQueue& queue, stores::Outbox& outbox);
 
   const Layout& layout_;
-  const Subscriptions& subscriptions_;
+  Subscriptions& subscriptions_;
   std::vector<Entry> entries_;  ///< in the order of execution
   std::size_t next_ = 0;        ///< the entry whose result is read next
   bool durable_ = false;

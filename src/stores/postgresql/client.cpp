@@ -33,13 +33,14 @@ PostgresqlClient::PostgresqlClient(PostgresqlUri uri, const Options& options)
       timeout_(options.command_timeout),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       layout_(Layout::make(uri_)),
-      subscriptions_(new_channel()),
+      subscriptions_(new_channel(), options.watch_holds),
       connection_(uri_, *layout_, subscriptions_, descriptors_, timeout_),
       batch_(*layout_, subscriptions_),
       policy_(std::random_device{}()) {}
 
 Capabilities PostgresqlClient::capabilities() const noexcept {
   Capabilities offered = layout_->capabilities();
+  offered.watches = offered.watches && connection_.is_told_of_losses();
   offered.in_order = !uri_.session_pooler;  // behind a pooler the last session may still work
   return offered;
 }
@@ -50,26 +51,43 @@ stores::StoreClient::Start PostgresqlClient::start_state() const noexcept {
   return known != nullptr && known->is_certain() ? Start::failed : Start::connecting;
 }
 
+bool PostgresqlClient::add_listener(const Request& request, Sink& sink) {
+  if (request.verb == Verb::subscribe) return subscriptions_.add(request, sink);
+  return request.watch && connection_.is_told_of_losses() && subscriptions_.watch(request, sink);
+}
+
+void PostgresqlClient::remove_listener(const Request& request, Sink& sink) noexcept {
+  if (request.verb == Verb::subscribe || request.verb == Verb::unsubscribe) {
+    subscriptions_.remove(request, sink);
+  } else {
+    subscriptions_.unwatch(request, sink);
+  }
+}
+
 void PostgresqlClient::submit(std::span<Request* const> requests, Sink& sink) {
   const Clock::time_point now = clock_.now();
   const std::size_t before = queue_.size();
   std::size_t taken = 0;
-  std::vector<bool> added(requests.size());  // subscriptions that are new
+  std::vector<bool> added(requests.size());  // subscriptions and watches that are new
   try {
     for (; taken < requests.size(); ++taken) {
       Request& request = *requests[taken];
-      queue_.push_back({&request, &sink, now});
-      if (request.verb == Verb::subscribe) added[taken] = subscriptions_.add(request, sink);
+      if (request.verb == Verb::acquire) last_acquired_ = request.id;
+      if (!request.members.empty()) last_acquired_ = request.members.front().id;
+      queue_.push_back({&request, &sink, now, is_own(request)});
+      added[taken] = add_listener(request, sink);
     }
   } catch (...) {
     queue_.resize(before);
     for (std::size_t index = 0; index < taken; ++index) {
-      if (added[index]) subscriptions_.remove(*requests[index], sink);
+      if (added[index]) remove_listener(*requests[index], sink);
     }
     throw;
   }
   for (Request* const request : requests) {
-    if (request->verb == Verb::unsubscribe) subscriptions_.remove(*request, sink);
+    const bool ends = request->verb == Verb::unsubscribe || request->verb == Verb::release ||
+                      request->verb == Verb::leave;
+    if (ends) remove_listener(*request, sink);
   }
   policy_.want(now);
   if (!connection_.is_up()) policy_.hasten();
@@ -121,7 +139,8 @@ void PostgresqlClient::go_down(const ConnectionFailure& failure, Clock::time_poi
   batch_ends_at_ = upkeep_at_ = Clock::never();
   batch_.fail(failure.text, outbox_);
   std::erase_if(queue_, [](const QueuedRequest& queued) { return queued.request == nullptr; });
-  policy_.failed(failure, now, !queue_.empty() || !subscriptions_.empty());
+  const bool wanted = !queue_.empty() || !subscriptions_.empty() || subscriptions_.watches();
+  policy_.failed(failure, now, wanted);
   outbox_.link(false, failure.text);
 }
 
@@ -160,7 +179,11 @@ void PostgresqlClient::exchange(Clock::time_point now) {
 void PostgresqlClient::read_notifications() {
   while (const NotificationHandle notification{::PQnotifies(connection_.connection())}) {
     connection_.result_ended();
-    subscriptions_.deliver(notification->extra, outbox_);
+    if (notification->relname != Subscriptions::forced_releases) {
+      subscriptions_.deliver(notification->extra, outbox_);
+    } else if (!connection_.is_served_by(notification->be_pid)) {
+      subscriptions_.deliver_forced(notification->extra, outbox_);
+    }
   }
 }
 

@@ -42,6 +42,12 @@ class PostgresqlClient final : public stores::StoreClient {
   /// Reads what has arrived, and sends the next batch.
   void exchange(Clock::time_point now);
   void read_notifications();
+  /// Adds the subscription, or the watch, that the request asks for. Returns whether it is new.
+  bool add_listener(const Request& request, Sink& sink);
+  void remove_listener(const Request& request, Sink& sink) noexcept;
+  [[nodiscard]] bool is_own(const Request& request) const noexcept {
+    return request.id.space == last_acquired_.space;
+  }
   /// Whether the last upkeep has found fewer subscriptions at the server than are wanted.
   [[nodiscard]] bool has_lost_subscriptions();
   /// Sends a batch if none is under way, and it is time. False: the connection is broken.
@@ -61,6 +67,7 @@ class PostgresqlClient final : public stores::StoreClient {
   Batch batch_;
   ReconnectPolicy policy_;
   RequestQueue queue_;
+  HoldId last_acquired_;                              ///< the holds of this client have its space
   Clock::time_point batch_ends_at_ = Clock::never();  ///< no reply until then: the link is down
   Clock::time_point batch_sent_{};
   stores::BatchPacing pacing_;

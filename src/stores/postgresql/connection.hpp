@@ -60,6 +60,15 @@ class PostgresqlConnection {
   [[nodiscard]] PGconn* connection() const noexcept { return connection_.get(); }
   /// A warning about the database, for people; empty: there is none.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
+  /// Whether forced releases of others are told of. Before the first check of the tables: whether
+  /// that is wanted.
+  [[nodiscard]] bool is_told_of_losses() const noexcept {
+    return tells_of_losses_ && subscriptions_.may_watch();
+  }
+  /// Whether the session's server process has this id.
+  [[nodiscard]] bool is_served_by(int process) const {
+    return mine_.process == std::to_string(process);
+  }
 
   void start(Clock::time_point now);
   /// Continues an attempt until it is up. Returns why the attempt has failed, if it has: then it is
@@ -127,6 +136,7 @@ class PostgresqlConnection {
   Clock::time_point again_at_ = Clock::never();  ///< ending_old: the next look
   bool created_ = false;                         ///< in this attempt
   bool is_old_ = false;                          ///< the layout's check has found old tables
+  bool tells_of_losses_ = true;                  ///< unless the layout's check finds otherwise
   std::string warning_;                          ///< from the layout's check
   Identity mine_, old_;
 };

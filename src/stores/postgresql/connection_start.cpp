@@ -78,6 +78,7 @@ std::optional<ConnectionFailure> PostgresqlConnection::on_check(const PGresult* 
   }
   if (verdict.failure) return std::move(verdict.failure);
   is_old_ = verdict.is_old;
+  tells_of_losses_ = verdict.tells_of_losses;
   warning_ = std::move(verdict.warning);
   return query(State::ending_old, old_session_query());
 }
@@ -118,10 +119,14 @@ std::optional<ConnectionFailure> PostgresqlConnection::restore() {
     const std::string& sql = is_old_ && !each.sql_if_old.empty() ? each.sql_if_old : each.sql;
     sent = sent && ::PQsendPrepare(connection, each.name, sql.c_str(), 0, nullptr) == 1;
   }
-  if (layout_.capabilities().pushes) {
-    const std::string listen = "LISTEN " + subscriptions_.channel();
-    sent = sent && ::PQsendQueryParams(connection, listen.c_str(), 0, nullptr, nullptr, nullptr,
+  const auto listen = [&](std::string_view channel) {
+    const std::string sql = "LISTEN " + std::string(channel);
+    sent = sent && ::PQsendQueryParams(connection, sql.c_str(), 0, nullptr, nullptr, nullptr,
                                        nullptr, 0) == 1;
+  };
+  if (is_told_of_losses()) listen(Subscriptions::forced_releases);
+  if (layout_.capabilities().pushes) {
+    listen(subscriptions_.channel());
     const Subscriptions::Rows rows = subscriptions_.rows();
     const std::vector<std::string_view> key_views(rows.keys.begin(), rows.keys.end());
     const std::vector<std::string_view> waiter_views(rows.waiters.begin(), rows.waiters.end());

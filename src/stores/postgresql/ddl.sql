@@ -223,6 +223,16 @@ BEGIN
   RETURN notified;
 END $$;
 
+-- Notifies the clients that hold a name that somebody else has ended its holds: each checks at once
+-- whether it is lost. You may call it after you have deleted rows of latchkey.lock by hand.
+CREATE OR REPLACE FUNCTION latchkey.notify_holders(its_name text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF octet_length(its_name) < 8000 AND latchkey.may_notify() THEN -- NOTIFY takes no more
+    PERFORM pg_notify('latchkey_forced', its_name);
+  END IF;
+END $$;
+
 -- The replies of the acquire functions: 'g <token>' granted, 'b <ms> <holder>' busy. The holder of a
 -- semaphore's key is '*'.
 CREATE OR REPLACE FUNCTION latchkey.acquire(
@@ -628,6 +638,7 @@ BEGIN
   DELETE FROM latchkey.lock l WHERE l.name = its_name;
   GET DIAGNOSTICS held = ROW_COUNT;
   IF held > 0 THEN
+    PERFORM latchkey.notify_holders(its_name);
     PERFORM latchkey.notify_waiters(its_name, moment);
   END IF;
   RETURN held > 0;

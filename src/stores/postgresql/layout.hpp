@@ -51,15 +51,18 @@ class Layout {
   [[nodiscard]] virtual std::string check() const = 0;
   struct Verdict {
     std::optional<ConnectionFailure> failure{};
-    bool creatable = false;  ///< the tables are missing, or of an older version
-    bool is_old = false;     ///< they can be used, but lack functions that were added later
-    std::string warning{};   ///< StoreClient::warning
+    bool creatable = false;        ///< the tables are missing, or of an older version
+    bool is_old = false;           ///< they can be used, but lack functions that were added later
+    bool tells_of_losses = false;  ///< a forced release notifies those who held the key
+    std::string warning{};         ///< StoreClient::warning
   };
   [[nodiscard]] virtual Verdict verdict(const PGresult* result) const = 0;
 
   /// Why a request cannot be executed, as a clause; empty: it can.
   [[nodiscard]] virtual std::string why_not(const Request& request) const = 0;
-  [[nodiscard]] virtual Call call(const Request& request, std::string_view channel) const = 0;
+  /// `is_own`: the hold that the request is about is one of this client.
+  [[nodiscard]] virtual Call call(const Request& request, std::string_view channel,
+                                  bool is_own) const = 0;
   /// Reads the result of a call that succeeded.
   [[nodiscard]] virtual Outcome outcome(const Request& request, const PGresult* result) const = 0;
 

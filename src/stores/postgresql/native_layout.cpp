@@ -8,6 +8,7 @@
 #include "backend/refusals.hpp"
 #include "stores/postgresql/native_administration.hpp"
 #include "stores/postgresql/native_permits.hpp"
+#include "stores/postgresql/subscriptions.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -46,7 +47,7 @@ Capabilities NativeLayout::capabilities() const noexcept {
   Capabilities offered;
   offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
   offered.pushes = offered.administration = offered.expires = offered.in_order = true;
-  offered.batches_checks = true;
+  offered.batches_checks = offered.watches = true;
   offered.one_step = Capabilities::OneStep::all;
   return offered;
 }
@@ -54,7 +55,11 @@ Capabilities NativeLayout::capabilities() const noexcept {
 std::span<const Statement> NativeLayout::statements() const noexcept {
   static const std::string lazily = ", " + std::string(as_not_durable);
   static const std::string one_hold = "ARRAY[$1], ARRAY[$2], $6";
-  static const std::array<Statement, 24> all = {{
+  // As latchkey.notify_holders, which older tables lack.
+  static const std::string notify =
+      "CASE WHEN released >= 0 AND pg_notification_queue_usage() < 0.9 THEN pg_notify('" +
+      std::string(Subscriptions::forced_releases) + "', $1) END";
+  static const std::array<Statement, 25> all = {{
       {"acquire", "SELECT latchkey.acquire($1, $2, $3, $4, $5, $6)"},
       {"acquire_read", "SELECT latchkey.acquire_read($1, $2, $3, $4)"},
       {"acquire_write", "SELECT latchkey.acquire_write($1, $2, $3, $4, $5)"},
@@ -65,6 +70,8 @@ std::span<const Statement> NativeLayout::statements() const noexcept {
       {"downgrade", "SELECT latchkey.downgrade($1, $2, $3, $4)"},
       {"expire", "SELECT latchkey.expire($1, $2, $3, $4)"},
       {"release", "SELECT latchkey.release($1, $2, $3)" + lazily},
+      {"release_holder",
+       "SELECT released, " + notify + lazily + " FROM latchkey.release($1, $2, $3) AS released"},
       {"leave", "SELECT latchkey.leave($1, $2, $3)" + lazily},
       {"subscribe", "SELECT latchkey.subscribe($1, $2, $3)" + lazily},
       {"unsubscribe", "SELECT latchkey.unsubscribe($1, $2, $3)" + lazily},
@@ -103,7 +110,8 @@ std::string NativeLayout::check() const {
          "has_table_privilege(to_regclass('latchkey.sweep'), 'UPDATE'), true), "
          "to_regproc('latchkey.destroy_permits') IS NOT NULL AND "
          "to_regproc('latchkey.give_tokens') IS NOT NULL, "
-         "to_regclass('latchkey.sweep') IS NOT NULL";
+         "to_regclass('latchkey.sweep') IS NOT NULL AND "
+         "to_regproc('latchkey.notify_holders') IS NOT NULL";
 }
 
 Layout::Verdict NativeLayout::verdict(const PGresult* result) const {
@@ -134,7 +142,8 @@ Layout::Verdict NativeLayout::verdict(const PGresult* result) const {
   }
   Verdict good;
   good.is_old = cell(result, 0, 2) != "t";
-  if (cell(result, 0, 3) != "t") {
+  good.tells_of_losses = cell(result, 0, 3) == "t";
+  if (!good.tells_of_losses) {
     good.warning =
         "the functions in the database are those of an older latchkey, whose defects they "
         "have; " +
@@ -152,7 +161,7 @@ std::string NativeLayout::why_not(const Request& request) const {
   return good ? std::string() : std::string(key_is_not_utf8);
 }
 
-Call NativeLayout::call(const Request& request, std::string_view channel) const {
+Call NativeLayout::call(const Request& request, std::string_view channel, bool is_own) const {
   if (calls_permits(request)) return permits_call(request);
   std::string name(request.key), owner = request.id.text(), mode = mode_of(request.type);
   std::string lease = milliseconds_text(request.lease);
@@ -164,7 +173,7 @@ Call NativeLayout::call(const Request& request, std::string_view channel) const 
     case Verb::verify: return {"verify", {name, owner, mode}};
     case Verb::downgrade: return {"downgrade", {name, owner, lease, note_of(request)}};
     case Verb::expire: return {"expire", {name, owner, mode, lease}};
-    case Verb::release: return {"release", {name, owner, mode}};
+    case Verb::release: return {is_own ? "release" : "release_holder", {name, owner, mode}};
     case Verb::leave: return {"leave", {name, owner, mode}};
     case Verb::subscribe: return {"subscribe", {name, std::string(channel), waiter}};
     case Verb::unsubscribe: return {"unsubscribe", {name, std::string(channel), waiter}};

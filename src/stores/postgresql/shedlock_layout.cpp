@@ -143,7 +143,8 @@ std::string ShedlockLayout::why_not(const Request& request) const {
   return {};
 }
 
-Call ShedlockLayout::call(const Request& request, std::string_view /*channel*/) const {
+Call ShedlockLayout::call(const Request& request, std::string_view /*channel*/,
+                          bool /*is_own*/) const {
   std::string name(request.key), owner = request.id.text();
   std::string lease = milliseconds_text(request.lease);
   switch (request.verb) {

@@ -23,7 +23,8 @@ class ShedlockLayout final : public Layout {
   [[nodiscard]] std::string check() const override;
   [[nodiscard]] Verdict verdict(const PGresult* result) const override;
   [[nodiscard]] std::string why_not(const Request& request) const override;
-  [[nodiscard]] Call call(const Request& request, std::string_view channel) const override;
+  [[nodiscard]] Call call(const Request& request, std::string_view channel,
+                          bool is_own) const override;
   [[nodiscard]] Outcome outcome(const Request& request, const PGresult* result) const override;
 
  private:

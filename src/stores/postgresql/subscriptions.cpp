@@ -10,11 +10,10 @@ Subscriptions::Listener Subscriptions::listener(const Request& request, Sink& si
   return {&sink, request.type == LockType::FAIR ? request.id : HoldId{}};
 }
 
-bool Subscriptions::add(const Request& request, Sink& sink) {
-  const Listener added = listener(request, sink);
-  const auto at = keys_.find(request.key);
-  if (at == keys_.end()) {
-    keys_.emplace(request.key, std::vector<Listener>{added});
+bool Subscriptions::add(Listeners& all, std::string_view key, const Listener& added) {
+  const auto at = all.find(key);
+  if (at == all.end()) {
+    all.emplace(key, std::vector<Listener>{added});
     return true;
   }
   const bool is_new = std::ranges::find(at->second, added) == at->second.end();
@@ -22,11 +21,27 @@ bool Subscriptions::add(const Request& request, Sink& sink) {
   return is_new;
 }
 
+void Subscriptions::remove(Listeners& all, std::string_view key, const Listener& removed) noexcept {
+  const auto at = all.find(key);
+  if (at == all.end()) return;
+  std::erase(at->second, removed);
+  if (at->second.empty()) all.erase(at);
+}
+
+bool Subscriptions::add(const Request& request, Sink& sink) {
+  return add(keys_, request.key, listener(request, sink));
+}
+
 void Subscriptions::remove(const Request& request, Sink& sink) noexcept {
-  const auto at = keys_.find(request.key);
-  if (at == keys_.end()) return;
-  std::erase(at->second, listener(request, sink));
-  if (at->second.empty()) keys_.erase(at);
+  remove(keys_, request.key, listener(request, sink));
+}
+
+bool Subscriptions::watch(const Request& request, Sink& sink) {
+  return add(watched_, request.key, {&sink, request.id});
+}
+
+void Subscriptions::unwatch(const Request& request, Sink& sink) noexcept {
+  remove(watched_, request.key, {&sink, request.id});
 }
 
 bool Subscriptions::wanted(const Request& request) const {
@@ -57,6 +72,18 @@ void Subscriptions::deliver(std::string_view payload, stores::Outbox& outbox) co
   if (at == keys_.end()) return;
   for (const Listener& each : at->second) {
     if (each.id == id) outbox.notify(*each.sink, Notification::Kind::released, key, id);
+  }
+}
+
+void Subscriptions::deliver_forced(std::string_view key, stores::Outbox& outbox) {
+  const auto at = watched_.find(key);
+  if (at == watched_.end()) return;
+  std::vector<Listener> told = std::move(at->second);
+  watched_.erase(at);
+  while (!told.empty()) {
+    Sink* const sink = told.back().sink;
+    outbox.notify(*sink, Notification::Kind::changed, key);
+    std::erase_if(told, [&](const Listener& each) { return each.sink == sink; });
   }
 }
 

@@ -24,7 +24,7 @@
 namespace latchkey::tests {
 namespace {
 
-constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::seconds longest_start{60};
 
 std::string program(const std::string& name) {
   std::vector<std::string> folders;
@@ -221,7 +221,7 @@ bool PostgresqlServer::answers() const {
 void PostgresqlServer::start() {
   process_ = std::make_unique<Process>(unprivileged({program("postgres"), "-D", folder_ / "data"}),
                                        folder_ / "log");
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + longest_start;
   while (!answers()) {
     if (process_->ended() || std::chrono::steady_clock::now() >= end) {
       process_.reset();
