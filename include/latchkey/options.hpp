@@ -84,8 +84,8 @@ struct Options {
   bool announce = false;
   /// Has the server tell of changes of the keys that are held for longer than half a second, so
   /// that a lock that is deleted or forced is known as lost at once, and not at the next check.
-  /// Redis 7.0.5 or later, Valkey (a server that refuses CLIENT TRACKING leads to a `warning`), and
-  /// ZooKeeper; PostgreSQL, of forced releases. False: a loss is noticed at the next check.
+  /// Redis 7.0.5 or later, Valkey (a server that refuses CLIENT TRACKING leads to a `warning`),
+  /// ZooKeeper, etcd; PostgreSQL, of forced releases. False: a loss is noticed at the next check.
   bool watch_holds = true;
   /// The source of time; null: Clock::system().
   SharedOrBorrowed<Clock> clock{};

@@ -19,7 +19,7 @@ EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
       link_(uri, descriptors_, clock_, options.command_timeout, [this](bool up) { on_link(up); }),
       sessions_(link_, clock_, uri.session, [this](Session& lost) { on_session_lost(lost); }),
       watches_(link_, clock_, options.command_timeout),
-      context_{link_, sessions_, watches_, outbox_, clock_, uri.prefix},
+      context_{link_, sessions_, watches_, outbox_, clock_, uri.prefix, options.watch_holds},
       administration_(context_) {}
 
 Capabilities EtcdClient::capabilities() const noexcept {
@@ -27,6 +27,7 @@ Capabilities EtcdClient::capabilities() const noexcept {
   offered.fair = offered.fenced = offered.tokens = true;
   offered.pushes = offered.grants = true;
   offered.administration = true;
+  offered.watches = context_.watches_holds;
   offered.lifetime = Capabilities::Lifetime::per_session;
   offered.max_lease = session_;
   return offered;

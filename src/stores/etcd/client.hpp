@@ -35,8 +35,10 @@ class EtcdClient final : public stores::StoreClient {
   void advance(Clock::time_point now) override;
   void start_over(Clock::time_point now) noexcept override;
   [[nodiscard]] Clock::time_point due() const noexcept override;
+  /// The watches of holds do not count: a thread that awaits nothing leads within moments, and then
+  /// learns that a hold is gone.
   [[nodiscard]] bool awaits_events() const noexcept override {
-    return watches_.any() || !link_.is_up();
+    return watches_.awaited() || !link_.is_up();
   }
   void abandon() noexcept override;
 

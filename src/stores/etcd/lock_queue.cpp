@@ -195,9 +195,13 @@ void LockQueue::on_session_lost(const Session& session) {
   if (idle()) context_.idle.push_back(name_);
 }
 
-// Down: what was not started will not be. Up: what may have changed meanwhile is looked at.
+// Down: what was not started will not be, and holds are watched anew after their next check. Up:
+// what may have changed meanwhile is looked at.
 void LockQueue::on_link(bool up) {
   if (!up) {
+    for (Place& place : places_) {
+      if (place.stage == Stage::held) stop_watching(place);
+    }
     for (Operation& one : std::exchange(operations_, {})) {
       if (one.request == nullptr) continue;
       const ConnectionFailure* const failure = context_.link.failure();

@@ -26,6 +26,7 @@ struct RecipeContext {
   stores::Outbox& outbox;
   Clock& clock;
   const std::string prefix;
+  const bool watches_holds;  ///< Capabilities::watches
   ExpiryTimers timers{};
   std::vector<std::string> idle{};  ///< names of queues that may have nothing left
 };
@@ -93,6 +94,8 @@ class LockQueue {
 
   // --- holds ---
   void check_hold();
+  void watch_hold(Place& place, std::int64_t revision);
+  void on_hold_watch(Place& place, std::int64_t revision, const WatchReply& reply);
   void delete_key(const Place& place, OnDeleted on_deleted);
   void end_hold();
   void end_hold_of_another();

@@ -207,18 +207,19 @@ void LockQueue::watch_predecessor(Place& place, const std::string& key, std::int
   place.first = false;
   place.watched = key;
   const HoldId id = place.id;
-  place.watch = context_.watches.start(key, {}, 0, [this, id, revision](const WatchReply& reply) {
-    Place* const waiting = find(id);
-    if (waiting == nullptr) return;
-    const bool deleted = !reply.deleted.empty();
-    if (deleted || reply.cancelled) stop_watching(*waiting);
-    if (reply.cancelled) return try_again_later();
-    const bool missed = reply.created && reply.revision != revision;
-    if (!missed && !deleted) return;
-    if (deleted) waiting->first = true;
-    push(Task::promote, id);
-    run();
-  });
+  place.watch = context_.watches.start(
+      Watches::Purpose::wait, key, {}, 0, [this, id, revision](const WatchReply& reply) {
+        Place* const waiting = find(id);
+        if (waiting == nullptr) return;
+        const bool deleted = !reply.deleted.empty();
+        if (deleted || reply.cancelled) stop_watching(*waiting);
+        if (reply.cancelled) return try_again_later();
+        const bool missed = reply.created && reply.revision != revision;
+        if (!missed && !deleted) return;
+        if (deleted) waiting->first = true;
+        push(Task::promote, id);
+        run();
+      });
 }
 
 void LockQueue::stop_watching(Place& place) noexcept {
@@ -231,7 +232,7 @@ void LockQueue::watch_releases(std::int64_t begin, bool completes) {
   stop_watching_releases();
   watches_releases_ = false;
   releases_watch_ = context_.watches.start(
-      directory_, directory_end_, begin,
+      Watches::Purpose::wait, directory_, directory_end_, begin,
       [this, completes](const WatchReply& reply) { on_releases(reply, completes); });
 }
 

@@ -31,7 +31,8 @@ void LockQueue::check_hold() {
                return done(Outcome::Kind::gone);
              }
              if (!end.ok()) return done(outcome_of(end, directory_));
-             if (!decode_transaction(end.reply).succeeded) {
+             const TransactionReply reply = decode_transaction(end.reply);
+             if (!reply.succeeded) {
                remove(*place);
                return done(Outcome::Kind::gone);
              }
@@ -40,8 +41,32 @@ void LockQueue::check_hold() {
              }
              const Clock::time_point ends = later(context_.clock.now(), current_.request->lease);
              if (renews) set_end(*place, std::max(place->ends, ends));
+             if (current_.request->watch) watch_hold(*place, reply.revision);
              done(Outcome::Kind::granted);
            });
+}
+
+// The watch begins after the revision at which the check has found the key, so it misses no
+// deletion.
+void LockQueue::watch_hold(Place& place, std::int64_t revision) {
+  const bool can_start = context_.watches_holds && place.stage == Stage::held;
+  if (!can_start || place.watch != 0 || !is_revision(revision)) return;
+  place.watch_created = false;
+  place.watch = context_.watches.start(Watches::Purpose::hold, place.key, {}, revision + 1,
+                                       [this, id = place.id, revision](const WatchReply& reply) {
+                                         Place* const held = find(id);
+                                         if (held != nullptr) on_hold_watch(*held, revision, reply);
+                                       });
+}
+
+// A watch that is made again on the next stream may have missed the deletion, if something was
+// written since. After one that etcd has ended, the next check starts another.
+void LockQueue::on_hold_watch(Place& place, std::int64_t revision, const WatchReply& reply) {
+  const bool was_created = std::exchange(place.watch_created, true);
+  const bool missed = was_created && reply.created && reply.revision != revision;
+  const bool changed = !reply.deleted.empty() || missed || (was_created && reply.cancelled);
+  if (changed || reply.cancelled) stop_watching(place);
+  if (changed) context_.outbox.notify(*place.sink, Notification::Kind::changed, name_);
 }
 
 // The key is named after the session, so a later place may have it again. A deletion that arrives
@@ -126,6 +151,7 @@ void LockQueue::on_promoted(Place& place, TransactionReply&& reply) {
   }
   const bool free = reply.ranges.empty() || reply.ranges[0].found.empty();
   if (!free) return watch_predecessor(place, reply.ranges[0].found[0].key, reply.revision);
+  stop_watching(place);
   place.first = true;
   if (!is_subscribed(place)) return;
   const bool fair = place.type == LockType::FAIR;

@@ -48,9 +48,10 @@ struct Place {
   std::uint32_t tokens = 1;
   bool fenced = false;  ///< Request::wants_token() of the acquire
   std::chrono::milliseconds lease{};
-  Watches::Id watch = 0;  ///< for the deletion of its predecessor
+  Watches::Id watch = 0;  ///< for the deletion of its predecessor, or while held of its own key
   std::string watched{};  ///< the key of that predecessor
-  bool first = false;     ///< its predecessor is gone, and it was not granted yet
+  bool watch_created = false;  ///< held: etcd has confirmed the watch
+  bool first = false;          ///< its predecessor is gone, and it was not granted yet
   Clock::time_point ends = Clock::never();
   ExpiryTimers::iterator timer{};
 

@@ -15,11 +15,14 @@ constexpr std::chrono::seconds pause{1};
 
 }  // namespace
 
-Watches::Id Watches::start(std::string key, std::string end, std::int64_t revision,
+Watches::Id Watches::start(Purpose purpose, std::string key, std::string end, std::int64_t revision,
                            OnReply on_reply) {
   const Id id = ++last_;
-  watches_.emplace(id, Watch{std::move(key), std::move(end), revision, std::move(on_reply)});
+  watches_.emplace(id,
+                   Watch{purpose, std::move(key), std::move(end), revision, std::move(on_reply)});
+  if (purpose == Purpose::hold) ++of_holds_;
   if (stream_ != 0) {
+    request_creation(id, purpose);
     create_next();
   } else if (link_.is_up() && opens_at_ == Clock::never()) {
     open();
@@ -30,14 +33,14 @@ Watches::Id Watches::start(std::string key, std::string end, std::int64_t revisi
 // Without memory for the message the watch stays at etcd until the stream ends, and nobody hears
 // it.
 void Watches::cancel(Id id) noexcept {
-  if (watches_.erase(id) == 0) return;
-  const auto found =
-      std::ranges::find_if(served_, [id](const auto& one) { return one.second == id; });
-  if (found == served_.end()) return;
-  const std::int64_t its = found->first;
-  served_.erase(found);
+  const Found found = watches_.find(id);
+  if (found == watches_.end()) return;
+  const std::optional<std::int64_t> served = found->second.served;
+  erase(found);
+  if (!served) return;
+  served_.erase(*served);
   try {
-    link_.send(stream_, encode_watch_end(its));
+    link_.send(stream_, encode_watch_end(*served));
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -47,24 +50,31 @@ void Watches::open() {
   opens_at_ = unconfirmed_at_ = Clock::never();
   creating_ = 0;
   served_.clear();
-  for (auto& [id, watch] : watches_) watch.waits = true;
+  awaited_to_create_.clear();
+  holds_to_create_.clear();
+  for (const auto& [id, watch] : watches_) request_creation(id, watch.purpose);
   stream_ = link_.open_watches([this](std::string_view message) { on_message(message); },
                                [this](CallEnd&&) { on_stream_end(); });
   create_next();
 }
 
+void Watches::request_creation(Id id, Purpose purpose) {
+  (purpose == Purpose::wait ? awaited_to_create_ : holds_to_create_).push_back(id);
+}
+
 // One after the other, as Go's client does: etcd chooses the id of a watch, and its answer does not
 // say which request it is for.
 void Watches::create_next() {
-  if (creating_ != 0) return;
-  const auto next =
-      std::ranges::find_if(watches_, [](const auto& one) { return one.second.waits; });
-  if (next == watches_.end()) return;
-  Watch& watch = next->second;
-  creating_ = next->first;
-  unconfirmed_at_ = later(clock_.now(), timeout_);
-  watch.waits = false;
-  link_.send(stream_, encode_watch(watch.key, watch.end, watch.revision));
+  while (creating_ == 0 && !(awaited_to_create_.empty() && holds_to_create_.empty())) {
+    std::deque<Id>& first = awaited_to_create_.empty() ? holds_to_create_ : awaited_to_create_;
+    const Found next = watches_.find(first.front());
+    first.pop_front();
+    if (next == watches_.end()) continue;  // it was cancelled
+    const Watch& watch = next->second;
+    creating_ = next->first;
+    unconfirmed_at_ = later(clock_.now(), timeout_);
+    link_.send(stream_, encode_watch(watch.key, watch.end, watch.revision));
+  }
 }
 
 void Watches::on_message(std::string_view message) {
@@ -81,9 +91,12 @@ void Watches::on_message(std::string_view message) {
 void Watches::on_created(const WatchReply& reply) {
   const Id id = std::exchange(creating_, 0);
   unconfirmed_at_ = Clock::never();
-  const auto found = watches_.find(id);
+  const Found found = watches_.find(id);
   const bool wanted = found != watches_.end();
-  if (!reply.cancelled && wanted) served_.emplace(reply.id, id);
+  if (!reply.cancelled && wanted) {
+    served_.emplace(reply.id, id);
+    found->second.served = reply.id;
+  }
   if (!reply.cancelled && !wanted) link_.send(stream_, encode_watch_end(reply.id));
   create_next();
   if (!wanted) return;
@@ -94,11 +107,16 @@ void Watches::on_created(const WatchReply& reply) {
 
 // The reply may cancel its own watch.
 void Watches::report(Id id, const WatchReply& reply) {
-  const auto found = watches_.find(id);
+  const Found found = watches_.find(id);
   if (found == watches_.end()) return;
   const OnReply on_reply = found->second.on_reply;
-  if (reply.cancelled) watches_.erase(found);
+  if (reply.cancelled) erase(found);
   on_reply(reply);
+}
+
+void Watches::erase(Found watch) noexcept {
+  if (watch->second.purpose == Purpose::hold) --of_holds_;
+  watches_.erase(watch);
 }
 
 void Watches::on_stream_end() {
@@ -108,7 +126,8 @@ void Watches::on_stream_end() {
   served_.clear();
   opens_at_ = later(clock_.now(), pause);
   std::vector<Id> unconfirmed;
-  for (const auto& [id, watch] : watches_) {
+  for (auto& [id, watch] : watches_) {
+    watch.served.reset();
     if (!watch.confirmed) unconfirmed.push_back(id);
   }
   WatchReply ended;
@@ -123,16 +142,17 @@ void Watches::advance(Clock::time_point now) {
   }
   if (opens_at_ > now || !link_.is_up()) return;
   opens_at_ = Clock::never();
-  if (any()) open();
+  if (!watches_.empty()) open();
 }
 
 void Watches::on_link_up() {
   opens_at_ = Clock::never();
-  if (any()) open();
+  if (!watches_.empty()) open();
 }
 
 void Watches::forget() noexcept {
   watches_.clear();
+  of_holds_ = 0;
   served_.clear();
   stream_ = 0;
   creating_ = 0;

@@ -62,6 +62,7 @@ class FakeEtcd {
     std::uint32_t stream = 0;
     std::string path;
     bool is_first = false;  ///< whether the message is the call's first
+    std::string message{};  ///< with its prefix
   };
   /// Returns the bytes to send when a message of a call has arrived. Empty: close the connection.
   using Answer = std::function<std::optional<std::string>(const Call& call)>;
@@ -141,11 +142,12 @@ class FakeEtcd {
     } else if (type == wire::ping && (flags & wire::acknowledges) == 0) {
       Clients::write(client, wire::frame(wire::ping, wire::acknowledges, 0, content));
     } else if (type == wire::headers) {
-      client.calls[stream] = {stream, path_in(client, content), true};
+      client.calls[stream] = {stream, path_in(client, content), true, {}};
     } else if (type == wire::reset) {
       client.calls.erase(stream);
     } else if (const auto call = client.calls.find(stream);
                type == wire::data && !content.empty() && call != client.calls.end()) {
+      call->second.message = content;
       const auto answer = answer_(call->second);
       call->second.is_first = false;
       if ((flags & wire::end_stream) != 0) client.calls.erase(call);
