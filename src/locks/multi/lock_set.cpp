@@ -44,9 +44,9 @@ LockSet::LockSet(std::vector<LockMember> members) : members_(std::move(members))
   // A backend's description is the same in every process; two of one description are sorted by age.
   // Descriptions are only composed for sets of several backends, which are rare.
   std::map<const LockSpace*, std::string> names;
-  const SpaceRef* const first = members_.front().space.get();
+  const SpaceRef* const space_of_first = members_.front().space.get();
   const bool one_space = std::ranges::all_of(
-      members_, [&](const LockMember& one) { return one.space.get() == first; });
+      members_, [&](const LockMember& one) { return one.space.get() == space_of_first; });
   for (const LockMember& one : members_) {
     const LockSpace& space = one.space->space();
     if (!one_space && !names.contains(&space)) names.emplace(&space, space.describe());
