@@ -45,7 +45,7 @@ at_least() { awk -v is="$(value "$1")" -v least="$2" 'BEGIN { exit !(is >= least
 # The alerts that fire or are about to, each once.
 alerts() {
   curl --silent --max-time 10 "$api/alerts" |
-    jq -r '.data.alerts[] | "\(.labels.alertname) \(.labels.method // "-") \(.state)"' | sort -u
+    jq -r '.data.alerts[] | "\(.labels.alertname) \(.labels.method // .labels.kind // "-") \(.state)"' | sort -u
 }
 say() { sed 's/^/  /' <<<"$1" >&2; }
 
@@ -69,11 +69,14 @@ is_up() { ! is_down; }
 await 60 "the server counts as down" is_up
 
 # Payments, reports and settlements failed: somebody has to know. What was held when the server went
-# may have stayed locked: it is told too, for those methods that met it.
+# may have stayed locked: it is told too, for those methods that met it. So is a key that a failed call
+# gave back meanwhile, as an unlock_error.
 expected=$(
   for method in pay report settle; do echo "LatchkeyUnavailable Payments::$method firing"; done
   query 'sum by (method) (latchkey_releases_unconfirmed_total) > 0' |
     jq -r '.data.result[].metric.method | "LatchkeyReleasesUnconfirmed \(.) firing"'
+  query 'sum by (kind) (latchkey_reports_total{kind="unlock_error"}) > 0' |
+    jq -r '.data.result[].metric.kind | "LatchkeyReports \(.) firing"'
 )
 expected=$(sort -u <<<"$expected")
 actual() { [[ $(alerts) == "$expected" ]]; }

@@ -45,5 +45,7 @@ local minute = 60000
 if #note > 1 and type(left) == 'number' then
   left = left > 0 and left < 922337203685477 and left or minute
   redis.pcall('SET', ARGV[1], table.concat(note, ' '), 'PX', string.format('%.0f', left))
+  -- SET counts from a later time than PTTL did, and the note must not outlive the lock.
+  redis.pcall('PEXPIREAT', ARGV[1], string.format('%.0f', now + left))
 end
 return told

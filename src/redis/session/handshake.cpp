@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "redis/protocol/reply.hpp"
+#include "redis/protocol/script_call.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {

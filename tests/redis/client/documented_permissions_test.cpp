@@ -132,7 +132,7 @@ TEST_F(DocumentedPermissions, AreEnoughForRevocation) {
   client.acquire("k", REENTRANT, id(1), lease);
   EXPECT_EQ(send(Verb::revoke, REENTRANT, 1).notified, 1U);
   EXPECT_FALSE(client.inspect("k").holders.at(0).revoked) << "nothing is noted";
-  permit({"publish hgetall pttl set time"});
+  permit({"publish hgetall pexpireat pttl set time"});
   client.acquire("k", REENTRANT, id(1), lease);
   EXPECT_EQ(send(Verb::revoke, REENTRANT, 1).notified, 1U);
   EXPECT_TRUE(client.inspect("k").holders.at(0).revoked);
