@@ -49,9 +49,9 @@ int main() {
       calls([&](const Account& account) { return service.bare().by_macro(account); });
   bench::print_header("LOCKED");
   bool fits = bench::compare(
-      "LOCK_ANNOTATED", 1'000'000, 1.05,
+      "LOCK_ANNOTATED", 1'000'000, 1.0,
       calls([&](const Account& account) { return service.bare().by_word(account); }), macro);
-  fits &= bench::compare("Annotated", 1'000'000, 1.05,
+  fits &= bench::compare("Annotated", 1'000'000, 1.0,
                          calls([&](const Account& account) { return service->by_proxy(account); }),
                          macro);
   return fits ? 0 : 1;
