@@ -11,13 +11,13 @@ namespace latchkey::chaos {
 /// Every command of every script of lua/ (a test compares), and those that run scripts and
 /// subscribe.
 inline constexpr auto forbidden_commands = std::to_array<std::string_view>({
-    "DBSIZE",     "DECR",          "DECRBY",  "DEL",    "EXISTS",   "GET",   "HDEL",
-    "HEXISTS",    "HGET",          "HGETALL", "HLEN",   "HSCAN",    "HSET",  "INCRBY",
-    "LINDEX",     "TYPE",          "LPOP",    "LPOS",   "LRANGE",   "LREM",  "PERSIST",
-    "PEXPIRE",    "PTTL",          "PUBLISH", "PUBSUB", "RENAMENX", "RPUSH", "SCAN",
-    "SET",        "SPUBLISH",      "STRLEN",  "TIME",   "ZADD",     "ZCARD", "ZCOUNT",
-    "ZRANGE",     "ZRANGEBYSCORE", "ZREM",    "ZSCORE", "EVALSHA",  "EVAL",  "SUBSCRIBE",
-    "SSUBSCRIBE", "UNSUBSCRIBE",
+    "DBSIZE",    "DECR",       "DECRBY",        "DEL",     "EXISTS", "GET",      "HDEL",
+    "HEXISTS",   "HGET",       "HGETALL",       "HLEN",    "HSCAN",  "HSET",     "INCRBY",
+    "LINDEX",    "TYPE",       "LPOP",          "LPOS",    "LRANGE", "LREM",     "PERSIST",
+    "PEXPIRE",   "PEXPIREAT",  "PTTL",          "PUBLISH", "PUBSUB", "RENAMENX", "RPUSH",
+    "SCAN",      "SET",        "SPUBLISH",      "STRLEN",  "TIME",   "ZADD",     "ZCARD",
+    "ZCOUNT",    "ZRANGE",     "ZRANGEBYSCORE", "ZREM",    "ZSCORE", "EVALSHA",  "EVAL",
+    "SUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE",
 });
 
 constexpr std::string_view forbidden_name(int strength) noexcept {
