@@ -10,12 +10,15 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/testing/mock_backend.hpp>
 
+#include "support/refusal.hpp"
+
 namespace latchkey {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::NiceMock;
+using tests::refusal_by;
 
 Capabilities session_of_30_s() {
   Capabilities offered;
@@ -36,16 +39,6 @@ Locks locks_with(const Capabilities& offered, Options options = {}) {
     return testing::MockBackend::granted();
   });
   return Locks(std::move(backend), std::move(options));
-}
-
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return {};
 }
 
 TEST(Capabilities, EveryLeaseIsOfferedUnlessALimitIsNamed) {
@@ -73,14 +66,17 @@ TEST(Capabilities, EveryCallWithALeaseRefusesOneThatDoesNotFit) {
   const Locks locks = locks_with(session_of_30_s());
   Lock one = locks.lock("a");
   Lock both = locks.all_of({locks.lock("a"), locks.lock("b")});
-  EXPECT_THAT(message_of([&] { static_cast<void>(one.acquire(1s, 1s)); }),
+  EXPECT_THAT(refusal_by<std::invalid_argument>([&] { static_cast<void>(one.acquire(1s, 1s)); }),
               HasSubstr("mock: offers no lease of 1 s"));
-  EXPECT_THAT(message_of([&] { static_cast<void>(one.try_acquire(1s, 31s)); }),
-              HasSubstr("its session lasts 30 s"));
-  EXPECT_THAT(message_of([&] { static_cast<void>(both.try_acquire(1s, 31s)); }),
-              HasSubstr("its session lasts 30 s"));
+  EXPECT_THAT(
+      refusal_by<std::invalid_argument>([&] { static_cast<void>(one.try_acquire(1s, 31s)); }),
+      HasSubstr("its session lasts 30 s"));
+  EXPECT_THAT(
+      refusal_by<std::invalid_argument>([&] { static_cast<void>(both.try_acquire(1s, 31s)); }),
+      HasSubstr("its session lasts 30 s"));
   Hold hold = one.acquire(1s, 5s);
-  EXPECT_THAT(message_of([&] { hold.extend(31s); }), HasSubstr("its session lasts 30 s"));
+  EXPECT_THAT(refusal_by<std::invalid_argument>([&] { hold.extend(31s); }),
+              HasSubstr("its session lasts 30 s"));
   EXPECT_FALSE(hold.lost());
   EXPECT_TRUE(hold.extend(10s));
 }
@@ -88,7 +84,7 @@ TEST(Capabilities, EveryCallWithALeaseRefusesOneThatDoesNotFit) {
 TEST(Capabilities, LocksRefuseAWatchdogThatDoesNotFit) {
   Options options;
   options.watchdog = 60s;
-  EXPECT_THAT(message_of([&] { locks_with(session_of_30_s(), options); }),
+  EXPECT_THAT(refusal_by<std::invalid_argument>([&] { locks_with(session_of_30_s(), options); }),
               HasSubstr("its session lasts 30 s"));
 }
 

@@ -12,11 +12,13 @@
 #include <latchkey/locked/site_policy.hpp>
 
 #include "support/manual_locks.hpp"
+#include "support/refusal.hpp"
 
 namespace latchkey {
 namespace {
 
 using namespace std::chrono_literals;
+using tests::refusal_by;
 
 class LockedHeldAtMost : public ::testing::Test, public tests::ManualLocks {
  protected:
@@ -85,18 +87,8 @@ TEST_F(LockedHeldAtMost, SeveralKeysHaveIt) {
   }
 }
 
-template <class Call>
-std::string refusal(Call&& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return {};
-}
-
 TEST_F(LockedHeldAtMost, ContradictionsAreErrors) {
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal_by<std::invalid_argument>([&] {
               LOCKED("k", LockType::WRITE, 3s, 30s).in(locks).held_at_most(10s) AROUND(){};
             }),
             "held_at_most (10000 ms) is shorter than the lease (30000 ms): say a shorter lease, or "
@@ -104,21 +96,23 @@ TEST_F(LockedHeldAtMost, ContradictionsAreErrors) {
   const std::string hold_for =
       "hold_for (20000 ms) is longer than held_at_most (10000 ms), which ends it earlier: say a "
       "shorter time";
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal_by<std::invalid_argument>([&] {
               LOCKED("k", LockType::WRITE, 3s, watchdog)
                   .in(locks)
                   .held_at_most(10s)
                   .hold_for(20s) AROUND(){};
             }),
             hold_for);
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal_by<std::invalid_argument>([&] {
               LOCKED("k", LockType::WRITE, 3s, watchdog)
                   .in(locks)
                   .hold_for(20s)
                   .held_at_most(10s) AROUND(){};
             }),
             hold_for);
-  EXPECT_NE(refusal([&] { LOCKED("k").in(locks).held_at_most(0s) AROUND(){}; }).find("10 ms"),
+  EXPECT_NE(refusal_by<std::invalid_argument>([&] {
+              LOCKED("k").in(locks).held_at_most(0s) AROUND(){};
+            }).find("10 ms"),
             std::string::npos);
 }
 

@@ -15,24 +15,16 @@
 #include <latchkey/testing/mock_backend.hpp>
 
 #include "support/manual_locks.hpp"
+#include "support/refusal.hpp"
 
 namespace latchkey {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::NiceMock;
+using tests::refusal_by;
 
 const std::vector<std::string> keys{"a", "b"};
-
-template <class Call>
-std::string refusal(Call&& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return {};
-}
 
 TEST(LockDelay, IsAPartOfALease) {
   constexpr Lease delayed = watchdog.lock_delay(5s);
@@ -49,8 +41,9 @@ TEST(LockDelay, RejectsTimesOutOfRange) {
   using std::chrono::nanoseconds;
   for (const nanoseconds wrong : {nanoseconds(-1), nanoseconds(0), nanoseconds(9'999'999),
                                   nanoseconds(24h) + nanoseconds(1)}) {
-    EXPECT_EQ(refusal([&] { static_cast<void>(watchdog.lock_delay(wrong)); }),
-              "lock_delay takes a time from 10 ms to 24 hours, as in Lease(30s).lock_delay(5s)");
+    EXPECT_EQ(
+        refusal_by<std::invalid_argument>([&] { static_cast<void>(watchdog.lock_delay(wrong)); }),
+        "lock_delay takes a time from 10 ms to 24 hours, as in Lease(30s).lock_delay(5s)");
   }
   EXPECT_EQ(Lease(24h * 3'650).lock_delay(24h).lock_delay(), 24h) << "the longest of both";
 }
@@ -166,11 +159,12 @@ TEST(LockDelay, IsRefusedByAStoreWhoseHoldsEndWithASession) {
       "lease; say none, or use a store whose holds end with their lease, as redis: and "
       "postgresql: do";
   const auto sentence_of = [&](Lock lock) {
-    return refusal([&] { static_cast<void>(lock.acquire(1s, delayed)); });
+    return refusal_by<std::invalid_argument>([&] { static_cast<void>(lock.acquire(1s, delayed)); });
   };
   EXPECT_EQ(sentence_of(locks.lock("a")), sentence);
   EXPECT_EQ(sentence_of(locks.all_of({locks.lock("a"), locks.lock("b")})), sentence);
-  EXPECT_EQ(refusal([&] { static_cast<void>(locks.acquire_all(keys, {.lease = delayed})); }),
+  EXPECT_EQ(refusal_by<std::invalid_argument>(
+                [&] { static_cast<void>(locks.acquire_all(keys, {.lease = delayed})); }),
             sentence);
 }
 
@@ -178,10 +172,10 @@ TEST(LockDelay, IsRefusedIfTheStoreHasNoLeaseThatLong) {
   Capabilities offered;
   offered.max_lease = 60s;
   const Locks locks = locks_with(offered);
-  EXPECT_EQ(
-      refusal([&] { static_cast<void>(locks.lock("a").acquire(1s, Lease(58s).lock_delay(5s))); }),
-      "mock: offers no lease of 63 s, which the lease and its lock_delay are together: its "
-      "longest is 60 s");
+  EXPECT_EQ(refusal_by<std::invalid_argument>(
+                [&] { static_cast<void>(locks.lock("a").acquire(1s, Lease(58s).lock_delay(5s))); }),
+            "mock: offers no lease of 63 s, which the lease and its lock_delay are together: its "
+            "longest is 60 s");
 }
 
 }  // namespace
