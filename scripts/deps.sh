@@ -43,7 +43,7 @@ testing=(libgtest-dev libgmock-dev "$boost" libhiredis-dev redis-server libspdlo
 bench=(libbenchmark-dev "$boost" libfmt-dev redis-server)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
-docs=(python3 python3-venv)
+docs=(python3 python3-venv doxygen)
 # The client libraries and the servers of other stores.
 stores=(libgtest-dev libgmock-dev pkg-config libpq-dev postgresql pgbouncer libmariadb-dev mariadb-server
         libzookeeper-st-dev zookeeper default-jre-headless libnghttp2-dev etcd-server etcd-client

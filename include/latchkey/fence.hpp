@@ -32,7 +32,7 @@ struct Fence {
 
   /// `key/TYPE/token`, such as "order:42/FENCED/1764352651000000": printable ASCII without spaces,
   /// commas, semicolons and quotes, so it is a value of an HTTP header as it is, and a list of them
-  /// may be separated by commas. Bytes of the key that are none of these, '/' and '%' are
+  /// may be separated by commas. Bytes of the key that are none of these, `/` and `%` are
   /// percent-encoded. parse() is its inverse for every key.
   [[nodiscard]] std::string text() const;
 

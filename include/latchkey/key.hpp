@@ -77,7 +77,7 @@ struct Key {
   static constexpr std::string_view text() { return Template.view(); }
 
   /// Compiles if the key fits arguments of these types. `Names` are the arguments' names separated
-  /// by commas, as #__VA_ARGS__ gives them; "" if only positions are known.
+  /// by commas, as `#__VA_ARGS__` gives them; "" if only positions are known.
   template <FixedString Names, class... Args>
   static constexpr void check() {
     using Plan =

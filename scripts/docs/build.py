@@ -188,7 +188,7 @@ def build_site(root: pathlib.Path, out: pathlib.Path, zensical: str,
 def main() -> int:
     root, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     zensical = str(pathlib.Path(sys.argv[3]).absolute())
-    reference = Reference(root / "include/latchkey")
+    reference = Reference(root / "include/latchkey", out / "doxygen")
     errors = reference.errors or build_site(root, out, zensical, reference.pages())
     if errors:
         print("\n".join(errors), f"docs: {len(errors)} errors", sep="\n", file=sys.stderr)

@@ -9,6 +9,7 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
+/// The size that no key exceeds, with the prefix of its Locks.
 inline constexpr std::size_t max_key_size = 1024;
 
 /// Stores keys of up to 64 bytes (and a little more) inline and longer ones on the heap, up to 1
