@@ -22,7 +22,7 @@ namespace latchkey::inline v1::sim {
 /// (LatchWait) and the count table of the memory backend. All else is simulated: how long each
 /// message takes or that it is lost, connections that break, processes that freeze or crash, a
 /// server that is flushed or comes back empty. The seed decides everything. LatchModel judges the
-/// promises of docs/latches.md.
+/// promises of docs/semaphores.md.
 class LatchSimulation {
  public:
   explicit LatchSimulation(std::uint64_t seed);

@@ -144,8 +144,8 @@ bool is_a_test(const std::string& suite, const std::string& name) {
 }
 
 // A promise is as good as the test that is named beside it.
-TEST(Tidy, TestsThatDocsFaultsNamesExist) {
-  std::ifstream page(std::string(LATCHKEY_SOURCE_DIR) + "/docs/faults.md");
+TEST(Tidy, TestsThatDocsReliabilityNamesExist) {
+  std::ifstream page(std::string(LATCHKEY_SOURCE_DIR) + "/docs/reliability.md");
   const std::string text{std::istreambuf_iterator<char>(page), {}};
   const std::regex named("`([A-Z][A-Za-z0-9]*)\\.([A-Z][A-Za-z0-9]*)`");
   int count = 0;

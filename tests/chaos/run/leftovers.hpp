@@ -17,7 +17,7 @@ namespace latchkey::chaos {
 class Leftovers {
  public:
   /// In this round. The queues of killed waiters expire by themselves, an hour later:
-  /// docs/faults.md. So do those of which a failover has lost that a waiter left.
+  /// docs/reliability.md. So do those of which a failover has lost that a waiter left.
   void note_abandoned_places() noexcept { places_abandoned_ = true; }
 
   void judge(const Deployment& deployment, const WorkerPool& workers, Violations& found);

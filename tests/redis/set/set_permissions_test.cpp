@@ -74,7 +74,7 @@ TEST_F(SetPermissions, EachRefusalNamesTheCommandAndNoKeyLacksATtl) {
   }
 }
 
-// The rules of docs/stores/redis-set.md.
+// The rules of docs/redis.md.
 TEST_F(SetPermissions, TheDocumentedRulesAreEnough) {
   std::vector<std::string> rules{"ACL", "SETUSER", "app", "reset", "on", ">secret"};
   if (server.version() >= 602)

@@ -1,4 +1,4 @@
-// A row of a table of keys, which docs/transactions.md says to lock instead of a transaction lock.
+// A row of a table of keys, which docs/fencing.md says to lock instead of a transaction lock.
 #include <gtest/gtest.h>
 
 #include <future>

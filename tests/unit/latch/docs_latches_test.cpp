@@ -1,4 +1,4 @@
-// The snippets of docs/latches.md and of count_down_latch.hpp.
+// The snippets of docs/semaphores.md and of count_down_latch.hpp.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The snippets of docs/once-per.md and of once_per.hpp.
+// The snippets of docs/leader.md and of once_per.hpp.
 #include <gtest/gtest.h>
 
 #include <chrono>
