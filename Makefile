@@ -202,7 +202,7 @@ bench-stores: deps-stores
 	$(call run_benches,build/release/bench/stores/*/bench_* bench/peers/redis_set.sh)
 
 bench-peers:
-	@scripts/deps.sh bench
+	@scripts/deps.sh peers
 	@mkdir -p build && $(call configure,release)
 	@scripts/bench_peers.sh build/release $(PEERS)
 

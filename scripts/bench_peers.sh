@@ -47,5 +47,8 @@ $(go_version github.com/go-redsync/redsync/v4) on rueidis ($(go env GOVERSION))"
 
 arguments=(--latchkey "$build/bench/peers/latchkey_peer" --go "$peers/go_worker"
            --classpath "$peers/classes:$jars/*" --versions "$peers/versions")
-for name in "${!option[@]}"; do arguments+=("--$name" "${option[$name]}"); done
-exec "$build/bench/peers/compare_peers" "${arguments[@]}"
+for name in "${!option[@]}"; do
+  [[ $name == plots ]] || arguments+=("--$name" "${option[$name]}")
+done
+"$build/bench/peers/compare_peers" "${arguments[@]}"
+bench/peers/plots.py "${option[page]}" "${option[plots]}"

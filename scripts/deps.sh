@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12 or newer; does nothing if it is installed already.
 #
-#   scripts/deps.sh [build|demo|test|bench|clang|fuzz|docs|stores|packages|all]...     default: all
+#   scripts/deps.sh [build|demo|test|bench|peers|clang|fuzz|docs|stores|packages|all]...     default: all
 #   scripts/deps.sh libstdcxx  headers of GCC 14's standard library, into build/deps, unless the system
 #                              has that or a newer one: needs no root
 #   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
@@ -41,6 +41,8 @@ demo=(prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev "$boost" libhiredis-dev redis-server libspdlog-dev curl
          catch2 doctest-dev gdb jq pkg-config tmux valgrind)
 bench=(libbenchmark-dev "$boost" libfmt-dev redis-server)
+# What the plots of docs/benchmarks.md and the programs in Java need. Go must be newer than Debian's.
+peers=(default-jdk-headless maven python3-matplotlib)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv doxygen)
@@ -68,6 +70,7 @@ wanted() {
       demo) printf '%s\n' "${demo[@]}" ;;
       test) printf '%s\n' "${demo[@]}" "${testing[@]}" ;;
       bench) printf '%s\n' "${bench[@]}" ;;
+      peers) printf '%s\n' "${bench[@]}" "${peers[@]}" ;;
       clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
       fuzz) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" "${fuzz[@]}" ;;
       docs) printf '%s\n' "${docs[@]}" ;;
@@ -78,7 +81,7 @@ wanted() {
           "${docs[@]}" "${stores[@]}" "${packages[@]}"
         ;;
       *)
-        fail "no group named '$group' (build, demo, test, bench, clang, fuzz, docs, stores, packages, all)"
+        fail "no group named '$group' (build, demo, test, bench, peers, clang, fuzz, docs, stores, packages, all)"
         ;;
     esac
   done

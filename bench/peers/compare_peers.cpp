@@ -34,8 +34,7 @@ struct Settings {
                milliseconds(number(words.at("--jvm-warm-up-ms")))},
         rounds(static_cast<int>(number(words.at("--rounds")))),
         groups(words.at("--groups")),
-        page(words.at("--page")),
-        plots(words.at("--plots")) {
+        page(words.at("--page")) {
     std::ifstream file(words.at("--versions"));
     std::getline(file, versions);
   }
@@ -49,7 +48,7 @@ struct Settings {
   Timing timing;
   int rounds;
   std::string groups;  ///< with commas between them
-  std::filesystem::path page, plots;
+  std::filesystem::path page;
   std::string versions{};
 };
 
@@ -110,10 +109,8 @@ void write(const Settings& settings, const std::string& server_version, double o
                   machine(), server_version, settings.versions, 100 * others));
   const std::string caption = fmt::format("Medians of {} rounds of {} ms:\n\n", settings.rounds,
                                           settings.timing.measured.count());
-  std::filesystem::create_directories(settings.plots);
   for (const GroupResults& group : groups) {
     replace_part(settings.page, to_string(group.group), caption + table_of(group));
-    std::ofstream(settings.plots / fmt::format("{}.svg", to_string(group.group))) << plot_of(group);
   }
 }
 

@@ -9,8 +9,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "plot.hpp"
-
 namespace latchkey::bench {
 namespace {
 

@@ -1,4 +1,4 @@
-// The generated parts of docs/benchmarks.md and its plots.
+// The generated parts of docs/benchmarks.md; plots.py draws them.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,6 @@ namespace latchkey::bench {
 
 /// The table of a group in Markdown, with a list of the measurements that failed.
 std::string table_of(const GroupResults& group);
-
-/// The plot of a group.
-std::string plot_of(const GroupResults& group);
 
 /// Replaces what stands between `<!-- generated: name -->` and `<!-- end -->` in a page. Throws
 /// std::runtime_error if the page has no such lines.
