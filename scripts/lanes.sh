@@ -68,9 +68,8 @@ report() {
   system=$(. /etc/os-release && printf '%s' "${PRETTY_NAME#Debian GNU/Linux }")
   compiler=$("$cxx" -dumpfullversion -dumpversion 2>/dev/null | head -n 1)
   [[ $cxx == *clang* ]] && compiler="clang $compiler" || compiler="GCC $compiler"
-  printf 'lane: Debian %s | %s | %s | Redis %s, OpenSSL %s, hiredis %s, yaml-cpp %s%s | %s | %s | %s\n' \
-    "$system" "$compiler" "$standard" "$(version_of redis-server)" "$(version_of libssl-dev)" \
-    "$(version_of libhiredis-dev)" "$(version_of libyaml-cpp-dev)" "$stores" "$1" "$2" "$3"
+  printf 'lane: Debian %s | %s | %s | Redis %s%s | %s | %s | %s\n' \
+    "$system" "$compiler" "$standard" "$(version_of redis-server)" "$stores" "$1" "$2" "$3"
 }
 stores=
 # The servers of the other stores, for report.

@@ -22,6 +22,8 @@ ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md",
               "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".lua": "lua", ".sh": "sh", ".yaml": "yaml",
              ".txt": "cmake", ".json": "json"}
+# A cell of more characters takes more than two lines at 1440 pixels, by the columns of its table.
+LONGEST_CELL, LONGEST_ROW = 160, 400
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -62,17 +64,32 @@ class Stage:
         if place in self.staged:
             return
         self.staged.add(place)
+        if name.startswith("docs/") and not re.search(r"\bAfter this (page|tutorial) you ", " ".join(
+                (self.root / name).read_text().split("\n")[:12])):
+            self.errors.append(f"{name}: expected 'After this page you …' in its first paragraphs")
         out = []
-        fenced = False
+        fenced = generated = False
         for number, line in enumerate((self.root / name).read_text().split("\n"), 1):
             fenced ^= line.lstrip().startswith("```")
+            if re.match(r"<!-- (generated:|\w+: begin|end|\w+: end)", line):
+                generated = "end" not in line
             if not fenced and line.startswith("|"):
+                if not generated:
+                    self.check_cells(line, f"{name}:{number}")
                 # Repository hosts want `|` escaped in code of tables, Python-Markdown does not.
                 line = re.sub(r"`[^`]*`", lambda match: match.group().replace("\\|", "|"), line)
             if not fenced:
                 line = LINK.sub(lambda match: self.link(match, name, place, number), line)
             out.append(line)
         self.write(place, "\n".join(out))
+
+    def check_cells(self, row: str, where: str) -> None:
+        """Reports cells that a reader finds hard to read; tables of measurements are not checked."""
+        cells = [re.sub(r"!?\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", cell).strip()
+                 for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
+        most = min(LONGEST_CELL, LONGEST_ROW // len(cells))
+        self.errors += [f"{where}: a table cell of {len(cell)} characters; expected at most {most}: "
+                        "shorten it or write a list" for cell in cells if len(cell) > most]
 
     def link(self, match: re.Match, name: str, place: str, number: int) -> str:
         target, _, anchor = match["target"].partition("#")

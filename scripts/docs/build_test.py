@@ -39,7 +39,7 @@ class SmallSite(unittest.TestCase):
         (self.root / "docs/site/zensical.toml").write_text(CONFIG)
         (self.root / "README.md").write_text("# x\n\n[keys](docs/keys.md#two)\n")
         self.page = self.root / "docs/keys.md"
-        self.page.write_text("# Keys\n\n## Two\n\n[home](../README.md), [lock](../src/lock.cpp)\n\n"
+        self.page.write_text("# Keys\n\nAfter this page you can test.\n\n## Two\n\n[home](../README.md), [lock](../src/lock.cpp)\n\n"
             "[README.md](../README.md)\n\n| a |\n|---|\n| `b \\| c` |\n")
 
     def build(self) -> str:
@@ -60,14 +60,14 @@ class SmallSite(unittest.TestCase):
         self.assertNotIn("unpkg", (html / "index.html").read_text())
 
     def test_a_link_to_no_page_fails(self):
-        self.assertIn("docs/keys.md:13: dead link to 'nowhere.md'",
+        self.assertIn("docs/keys.md:15: dead link to 'nowhere.md'",
                       self.append("[gone](nowhere.md)"))
 
     def test_a_link_to_no_source_file_fails(self):
         self.assertIn("dead link to '../src/nowhere.cpp'", self.append("[x](../src/nowhere.cpp)"))
 
     def test_a_link_to_no_heading_fails(self):
-        self.assertIn("keys.md:13:16: anchor does not exist: [gone](keys.md#three)",
+        self.assertIn("keys.md:15:16: anchor does not exist: [gone](keys.md#three)",
                       self.append("[gone](keys.md#three)"))
 
     def test_a_link_in_html_fails(self):
@@ -79,6 +79,15 @@ class SmallSite(unittest.TestCase):
     def test_a_script_of_another_host_fails(self):
         self.assertIn("loads 'https://example.com/x.js' from another host",
                       self.append('<script src="https://example.com/x.js"></script>'))
+
+    def test_a_long_cell_fails(self):
+        self.assertIn("docs/keys.md:15: a table cell of 161 characters; expected at most 160: shorten it",
+                      self.append("| a | " + 161 * "x" + " |"))
+        self.assertIn("expected at most 133", self.append("| a | b | " + 134 * "x" + " |"))
+
+    def test_a_page_that_does_not_say_what_it_is_for_fails(self):
+        self.page.write_text(self.page.read_text().replace("After this page", "Here"))
+        self.assertIn("docs/keys.md: expected 'After this page you …' in its first paragraphs", self.build())
 
     def test_a_page_without_an_entry_in_the_navigation_fails(self):
         (self.root / "docs/lost.md").write_text("# Lost\n")

@@ -291,15 +291,14 @@ class Page:
         self.lines += ["*Protected.*\n"] if first.is_protected else []
         self.lines += [first.doc, ""]
         if any(doc for _, doc in first.values):
-            self.lines += [table([["value", "meaning"], *first.values]), ""]
+            self.list(first.values)
         self.members(first.members, f"{scope} {first.name}".strip(), anchor)
         return anchor
 
     def members(self, members: list[Entry], scope: str, anchor: str) -> None:
         variables = [each for each in members if each.kind == "variable"]
         if any(each.doc for each in variables):
-            rows = [[f"`{each.signature}`", " ".join(each.doc.split())] for each in variables]
-            self.lines += [table([["member", "meaning"], *rows]), ""]
+            self.list([[f"`{each.signature}`", each.doc] for each in variables])
         elif variables:
             self.code(map(wrapped, variables))
         groups = self.reference.groups([each for each in members if each not in variables], False)
@@ -314,6 +313,10 @@ class Page:
             if group[0] not in plain:
                 below = self.group(group, scope, below if group[0].name == before else "")
                 before = group[0].name
+
+    def list(self, rows: list[list[str]]) -> None:
+        self.lines += [f"* {name}" + (": " + doc.replace("\n", "\n    ") if doc else "")
+                       for name, doc in rows] + [""]
 
     def code(self, lines) -> None:
         self.lines += ["```cpp", *lines, "```", ""]

@@ -206,19 +206,41 @@ TEST_F(CliPolicy, ExplainKnowsALockedOncePer) {
       << log();
 }
 
-TEST_F(CliPolicy, ManualPageAndCompletionsNameEveryCommand) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"man"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}}) {
-    std::filesystem::remove(folder_.file("log"));
-    EXPECT_EQ(Process(latchkey(words), folder_.file("log")).wait(), 0);
-    for (const char* command :
-         {"run", "once", "ls", "show", "top", "unlock", "ping", "check", "explain"}) {
-      EXPECT_NE(log().find(command), std::string::npos) << words.back() << " " << command;
-    }
-    EXPECT_NE(log().find("key"), std::string::npos);
+constexpr std::array commands{"run",    "once", "ls",    "show",   "top",
+                              "unlock", "ping", "check", "explain"};
+
+TEST_F(CliPolicy, ManualPageNamesEveryCommandAndItsOptions) {
+  EXPECT_EQ(run({"man"}), 0);
+  for (const char* command : commands) {
+    EXPECT_NE(log().find(std::string(".SS latchkey ") + command), std::string::npos) << command;
   }
-  const std::string page = folder_.file("page");
-  EXPECT_EQ(Process({"/bin/sh", "-c", LATCHKEY_TOOL " completion bash | bash -n"}, page).wait(), 0);
+  EXPECT_NE(log().find(".TP\n\\fB\\-k,\\-\\-key\\fR KEY"), std::string::npos) << log();
+}
+
+TEST_F(CliPolicy, CompletionsOfBashNameEveryCommandAndItsOptions) {
+  const auto complete = [&](const std::string& words) {
+    std::filesystem::remove(folder_.file("log"));
+    const std::string script =
+        "tool=" LATCHKEY_TOOL "; eval \"$($tool completion bash)\"; COMP_WORDS=($tool " + words +
+        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _latchkey $tool; "
+        "echo \" ${COMPREPLY[*]} \"";
+    EXPECT_EQ(Process({"/bin/bash", "-c", script}, folder_.file("log")).wait(), 0) << log();
+    return log();
+  };
+  const std::string first = complete("''");
+  for (const char* command : commands) {
+    EXPECT_NE(first.find(" " + std::string(command) + " "), std::string::npos) << first;
+  }
+  EXPECT_EQ(complete("run --ke"), " --key \n");
+  EXPECT_EQ(complete("run -- tru"), complete("once -k x -- tru"));
+}
+
+TEST_F(CliPolicy, CompletionsOfOtherShellsReadTheHelp) {
+  for (const char* shell : {"zsh", "fish"}) {
+    std::filesystem::remove(folder_.file("log"));
+    EXPECT_EQ(run({"completion", shell}), 0);
+    EXPECT_NE(log().find("--help"), std::string::npos) << log();
+  }
 }
 
 }  // namespace
