@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -97,6 +98,18 @@ TEST(Bank, ThrowsLockLostIfTheLeaseEndsDuringTheWork) {
   NiceMock<MockLedger> ledger;
   EXPECT_CALL(ledger, add).WillOnce([&] { clock.advance(30s); });
   EXPECT_THROW(Bank(ledger).deposit({42}, 10), latchkey::LockLost);
+}
+
+TEST(Bank, LocksOnTheServerThatTheEnvironmentNames) {
+  const char* uri = std::getenv("LATCHKEY_URI");  // redis://127.0.0.1 where a server runs
+  const ScopedLocks locks(
+      latchkey::Locks::connect(uri != nullptr ? uri : "memory:", {.prefix = "test:"}));
+  NiceMock<MockLedger> ledger;
+  EXPECT_CALL(ledger, add(42, 10)).WillOnce([&] {
+    EXPECT_THAT(locks, HoldsLock("account:42"));
+  });
+  Bank(ledger).deposit({42}, 10);
+  EXPECT_THAT(locks, Not(HoldsLock("account:42")));
 }
 
 TEST(Watchdog, RenewsALongHold) {
