@@ -73,6 +73,8 @@ class Stage:
             fenced ^= line.lstrip().startswith("```")
             if re.match(r"<!-- (generated:|\w+: begin|end|\w+: end)", line):
                 generated = "end" not in line
+            if not fenced and re.match(r" {2,3}[*-] ", line):
+                self.errors.append(f"{name}:{number}: a nested list needs four spaces before its mark")
             if not fenced and line.startswith("|"):
                 if not generated:
                     self.check_cells(line, f"{name}:{number}")

@@ -85,6 +85,9 @@ class SmallSite(unittest.TestCase):
                       self.append("| a | " + 161 * "x" + " |"))
         self.assertIn("expected at most 133", self.append("| a | b | " + 134 * "x" + " |"))
 
+    def test_a_nested_list_that_would_not_nest_fails(self):
+        self.assertIn("docs/keys.md:16: a nested list needs four spaces", self.append("* a\n  * b"))
+
     def test_a_page_that_does_not_say_what_it_is_for_fails(self):
         self.page.write_text(self.page.read_text().replace("After this page", "Here"))
         self.assertIn("docs/keys.md: expected 'After this page you …' in its first paragraphs", self.build())

@@ -115,7 +115,7 @@ def template_of(node: xml.Element) -> str:
 
 def signature(node: xml.Element, kind: str, name: str) -> str:
     if kind in ("class", "struct"):
-        bases = [f"{each.get('prot')} {each.text}" for each in node.findall("basecompoundref")
+        bases = [f"{each.get('prot')} {each.text.removeprefix('latchkey::')}" for each in node.findall("basecompoundref")
                  if "detail::" not in each.text]
         return template_of(node) + f"{kind} {name}" + (f" : {', '.join(bases)}" if bases else "")
     if kind == "define":
@@ -254,7 +254,8 @@ class Page:
         self.file = f"{topic['file']}.md"
         self.used: dict[str, int] = {}
         self.names: dict[str, str] = {}
-        self.lines = [f"# {topic['title']}", "", topic["intro"], ""]
+        self.lines = [f"# {topic['title']}", "", f"After this page you can use these names. {topic['intro']}",
+                      ""]
         for header in topic["headers"]:
             for group in reference.groups(reference.headers.entries.get(f"{header}.hpp", []), True):
                 self.group(group, "", "")

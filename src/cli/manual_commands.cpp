@@ -75,7 +75,7 @@ std::string manual_page(CLI::App& app) {
                     roff(app.get_footer()));
 }
 
-constexpr std::string_view bash_completion = R"(# bash completion for latchkey
+constexpr std::string_view bash_completion = R"sh(# bash completion for latchkey
 _latchkey() {
   local current=${COMP_WORDS[COMP_CWORD]} words word
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -90,28 +90,34 @@ _latchkey() {
   [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "$current"))
 }
 complete -F _latchkey latchkey
-)";
+)sh";
 
-constexpr std::string_view zsh_completion = R"(#compdef latchkey
+constexpr std::string_view zsh_completion = R"sh(#compdef latchkey
 _latchkey() {
   local tool=$words[1] command=$words[2] end=${words[(i)--]}
   if (( CURRENT == 2 )); then
-    local -a commands=(${(f)" $($tool-- help |
-                                sed - n '/^Subcommands:/,/^$/s/^  \([a-z]*\) *\(.*\)/\1:\2/p') "})
-    _describe command commands elif ((end < CURRENT));
-then shift $end words((CURRENT -= end)) _normal else compadd
-    -- $(_call_program options $tool $command-- help | sed - n 's/^  \(-[^ ]*\).*/\1/p' | tr,
-         ' ') _files fi
+    local -a commands=(${(f)"$($tool --help |
+      sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) *\(.*\)/\1:\2/p')"})
+    _describe command commands
+  elif (( end < CURRENT )); then
+    shift $end words
+    (( CURRENT -= end ))
+    _normal
+  else
+    compadd -- $(_call_program options $tool $command --help |
+      sed -n 's/^  \(-[^ ]*\).*/\1/p' | tr , ' ')
+    _files
+  fi
 }
 _latchkey "$@"
-)";
+)sh";
 
-constexpr std::string_view fish_completion = R"(# fish completion for latchkey
+constexpr std::string_view fish_completion = R"sh(# fish completion for latchkey
 complete -c latchkey -n __fish_use_subcommand -f \
   -a "(latchkey --help | string replace -rf '^  ([a-z]+) +(.*)' '\$1\t\$2')"
 complete -c latchkey -n 'not __fish_use_subcommand' \
   -a "(latchkey (commandline -opc)[2] --help | string match -rag '(?:^  |,)(--?[a-z][a-z-]*)')"
-)";
+)sh";
 
 /// Throws UsageError for a shell other than bash, zsh and fish.
 std::string_view completion_script(const std::string& shell) {
