@@ -5,7 +5,8 @@
 #   scripts/docs.sh check      the tests of the generator and of the link checker
 #   scripts/docs.sh shots DIR  a screenshot of each page, at the widths of a desk and of a phone
 #
-# Doxygen reads the public headers, and Zensical makes the pages. Zensical and its dependencies are installed into build/docs/python, from the Python package index
+# Doxygen reads the public headers, and Zensical makes the pages. Zensical and its dependencies are
+# installed into build/docs/python, from the Python package index
 # that pip is configured for. Nothing outside of build/ is changed.
 set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1

@@ -39,7 +39,8 @@ class SmallSite(unittest.TestCase):
         (self.root / "docs/site/zensical.toml").write_text(CONFIG)
         (self.root / "README.md").write_text("# x\n\n[keys](docs/keys.md#two)\n")
         self.page = self.root / "docs/keys.md"
-        self.page.write_text("# Keys\n\nAfter this page you can test.\n\n## Two\n\n[home](../README.md), [lock](../src/lock.cpp)\n\n"
+        self.page.write_text("# Keys\n\nAfter this page you can test.\n\n## Two\n\n"
+            "[home](../README.md), [lock](../src/lock.cpp)\n\n"
             "[README.md](../README.md)\n\n| a |\n|---|\n| `b \\| c` |\n")
 
     def build(self) -> str:

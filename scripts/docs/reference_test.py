@@ -97,7 +97,7 @@ class SmallReference(unittest.TestCase):
 class WholeReference(unittest.TestCase):
     def test_every_public_name_of_this_repository_is_shown(self):
         with tempfile.TemporaryDirectory() as out:
-            whole = reference.Reference(ROOT / "include/latchkey", pathlib.Path(out))
+            whole = reference.Reference(ROOT / "include/latchkey", pathlib.Path(out) / "xml")
         self.assertEqual(whole.errors, [])
         pages = whole.pages()
         for name in ("Locks::connect", "Hold::fencing_token", "LockOptions::on_timeout", "Event::Kind",
