@@ -37,8 +37,8 @@ class CronTimes;
 /// So a daily job runs once on every day, and a job of every 15 minutes runs every 15 minutes.
 ///
 /// A zone is "UTC", an offset such as "+01:00" or "-0330", or a name of the IANA database such as
-/// "Europe/Berlin". Names need the time zones of `<chrono>`, which GCC has since version 14, and the
-/// database of the system (the package tzdata). All processes of a job need the same rules: a
+/// "Europe/Berlin". Names need the time zones of `<chrono>`, which GCC has since version 14, and
+/// the database of the system (the package tzdata). All processes of a job need the same rules: a
 /// machine with an older database can name other instants.
 ///
 /// Immutable and thread-safe; copies are cheap.

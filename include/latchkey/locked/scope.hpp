@@ -161,8 +161,9 @@ operator&&(Decorator&& decorator, GivenForScope<Where, Arguments...>&& given) ->
 /// HERE(arguments) without the macro: the names of the arguments, a captureless callable that
 /// returns the source location, and the arguments.
 ///
-///     latchkey::locked<"account:{account.id}">(place) * latchkey::terms(LockType::WRITE) &&
-///         latchkey::for_scope<"account">(place, account)
+///     const auto hold = latchkey::locked<"account:{account.id}">(place) *
+///                           latchkey::terms(LockType::READ) &&
+///                       latchkey::for_scope<"account">(place, account);
 ///
 /// The result is the Hold. With on_timeout(skip) or on_unavailable(skip) it is a
 /// std::optional<Hold>, which is empty if the lock was not acquired. Throws what a call of LOCKED

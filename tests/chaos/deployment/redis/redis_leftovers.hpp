@@ -10,7 +10,7 @@ namespace latchkey::chaos {
 
 /// Queues that may be left.
 struct AllowedQueues {
-  bool with_ttl = false;  ///< those of killed waiters, which expire an hour later: docs/reliability.md
+  bool with_ttl = false;  ///< those of killed waiters expire an hour later: docs/reliability.md
   bool fair = false;      ///< all queues of FAIR
 };
 
