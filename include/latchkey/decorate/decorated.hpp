@@ -20,8 +20,8 @@
 /// Declares the method `name` of a class, which runs the following body under the decorators. A
 /// result in parentheses may include what precedes it: `(static Money)`, `(template <class T> T)`,
 /// `(std::map<K, V>)`, `([[nodiscard]] virtual Money)`. The first parenthesis without a name
-/// contains the specifiers after the parameter list, separated by commas: const, volatile, override, final,
-/// noexcept. Up to 16 arguments, each `(type) name`, without default values.
+/// contains the specifiers after the parameter list, separated by commas: const, volatile,
+/// override, final, noexcept. Up to 16 arguments, each `(type) name`, without default values.
 #define LATCHKEY_DECORATED(...)                                                       \
   LATCHKEY_DETAIL_CAT(LATCHKEY_DETAIL_DECORATED_, LATCHKEY_DETAIL_ARITY(__VA_ARGS__)) \
   (__VA_ARGS__)
