@@ -164,7 +164,7 @@ class Headers:
         self.entries: dict[str, list[Entry]] = {}
         self.full_names: dict[str, str] = {}  # of the ids of Doxygen
         self.compounds = {each.get("id"): each for path in sorted(out.glob("xml/*.xml"))
-                          for each in xml.parse(path).getroot().iter("compounddef")}
+                          for each in xml.fromstring(path.read_text().replace("&amp;zwj;", "")).iter("compounddef")}
         inner = {each.get("refid") for of in self.compounds.values() if of.get("kind") in TYPES
                  for each in of.findall("innerclass")}
         for key, compound in self.compounds.items():
@@ -223,7 +223,9 @@ class Reference:
 
     def linked(self, page: "Page") -> str:
         def link(match: re.Match) -> str:
-            target = self.anchors.get(self.headers.full_names.get(match[1], ""))
+            name = self.headers.full_names.get(match[1], "")
+            is_other = match[2].endswith("()`") and not match[2].endswith(name.split("::")[-1] + "()`")
+            target = self.anchors.get(name) if not is_other else None
             return f"[{match[2]}]({target.removeprefix(page.file)})" if target else match[2]
 
         return re.sub(r"<<(\w+)\|(.*?)>>", link, "\n".join(page.lines))
