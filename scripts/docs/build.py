@@ -64,9 +64,9 @@ class Stage:
         if place in self.staged:
             return
         self.staged.add(place)
-        if name.startswith("docs/") and not re.search(r"\bAfter this (page|tutorial) you ", " ".join(
+        if name.startswith("docs/") and not re.search(r"\bAfter this page you can\b", " ".join(
                 (self.root / name).read_text().split("\n")[:12])):
-            self.errors.append(f"{name}: expected 'After this page you …' in its first paragraphs")
+            self.errors.append(f"{name}: expected 'After this page you can …' in its first paragraphs")
         out = []
         fenced = generated = False
         for number, line in enumerate((self.root / name).read_text().split("\n"), 1):

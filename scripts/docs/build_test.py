@@ -91,7 +91,7 @@ class SmallSite(unittest.TestCase):
 
     def test_a_page_that_does_not_say_what_it_is_for_fails(self):
         self.page.write_text(self.page.read_text().replace("After this page", "Here"))
-        self.assertIn("docs/keys.md: expected 'After this page you …' in its first paragraphs", self.build())
+        self.assertIn("docs/keys.md: expected 'After this page you can …' in its first paragraphs", self.build())
 
     def test_a_page_without_an_entry_in_the_navigation_fails(self):
         (self.root / "docs/lost.md").write_text("# Lost\n")
