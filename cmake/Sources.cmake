@@ -11,6 +11,8 @@ set(latchkey_sources
   src/backend/connection/reconnect_policy.cpp
   src/backend/registry.cpp
   src/backend/simple_backend.cpp
+  src/backend/uri/tls_options.cpp
+  src/backend/uri/uri_options.cpp
   src/backend/uri/uri_syntax.cpp
   src/core/at_fork.cpp
   src/core/clock.cpp

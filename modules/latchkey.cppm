@@ -150,7 +150,6 @@ using latchkey::Schema;
 using latchkey::schema_of;
 using latchkey::SchemaArgument;
 using latchkey::Semaphore;
-using latchkey::ShardedPubSub;
 using latchkey::SharedOrBorrowed;
 using latchkey::SimpleBackend;
 using latchkey::Sink;

@@ -132,6 +132,7 @@ set(latchkey_tests_sources
   unit/stores/driven_start_test.cpp
   unit/stores/driven_without_memory_test.cpp
   unit/stores/poll_pacing_test.cpp
+  unit/stores/uri_options_test.cpp
   unit/stores/uri_syntax_test.cpp
   unit/testing/docs_testing_test.cpp
   unit/testing/holds_lock_test.cpp
@@ -378,6 +379,7 @@ set(latchkey_cli_tests_sources
   cli/semaphore_test.cpp
   cli/stop_schedule_test.cpp
   cli/terminal_emulator.cpp
+  cli/times_test.cpp
   cli/top_load_test.cpp
   cli/top_sampler_test.cpp
   cli/top_state_test.cpp

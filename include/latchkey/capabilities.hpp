@@ -34,8 +34,6 @@ struct Capabilities {
   /// A check can ask for a notification when the key changes (Request::watch), so a hold that was
   /// taken away is told of at once, and not at its next check.
   bool watches = false;
-  /// Grants can wait for replicas.
-  bool replica_acknowledgement = false;
   /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends
   /// before.
   bool expires = false;

@@ -11,13 +11,15 @@ namespace latchkey::inline v1 {
 /// `mongodb://[user:password@]host[:port][,host…]/database[?option=value&…]`.
 ///
 /// User and password are percent-encoded. The options are libmongoc's, such as `replicaSet`,
-/// `authSource`, `tls` and `tlsCAFile`, and two of latchkey's own:
+/// `authSource` and `tls`, and these of latchkey's own:
 ///
 /// | option       | meaning                                                                   |
 /// |--------------|---------------------------------------------------------------------------|
 /// | `collection` | the collection of the locks; by default `latchkey_locks`                  |
 /// | `schema`     | `latchkey` (default), or `shedlock`: shares names with ShedLock services; |
 /// |              | REENTRANT only, collection `shedLock`                                     |
+/// | `tls_ca`     | a file with the authorities' certificates: TLS                            |
+/// | `tls_cert`   | a file with the client's certificate and its key: TLS                     |
 ///
 /// Attempts block the thread that waits for them, each command for Options::command_timeout at
 /// most. Waiters poll. Call it from main. Idempotent; thread-safe.

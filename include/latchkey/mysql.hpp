@@ -17,9 +17,9 @@ namespace latchkey::inline v1 {
 /// | table    | the name of ShedLock's table; `shedlock` by default                             |
 /// | poll     | how often a waiter asks at most, such as `20ms`; `10ms` by default              |
 /// | socket   | the Unix socket of a server on this machine; the host is then `localhost`       |
-/// | ssl_ca   | a file with the authorities' certificates: TLS, and the server's name must fit  |
-/// | ssl_cert | a file with the client's certificate                                            |
-/// | ssl_key  | a file with its key                                                             |
+/// | tls_ca   | a file with the authorities' certificates: TLS, and the server's name must fit  |
+/// | tls_cert | a file with the client's certificate                                            |
+/// | tls_key  | a file with its key, unless it is in that of tls_cert                           |
 ///
 /// User, password, database and values are percent-decoded. Offers all lock types; there are no
 /// notifications: waiters poll. `latchkey ddl mysql` prints the tables. See

@@ -17,9 +17,6 @@ namespace latchkey::inline v1 {
 class Clock;
 class Listener;
 
-/// Whether waiters are notified by SPUBLISH in a Redis cluster. AUTO decides as Redisson does.
-enum class ShardedPubSub : std::uint8_t { AUTO, ON, OFF };
-
 /// Whether Locks can be made while their server is down.
 enum class Startup : std::uint8_t {
   require,  ///< no: Locks::connect throws BackendUnavailable
@@ -51,7 +48,7 @@ class SharedOrBorrowed {
 };
 
 /// Options of one Locks, checked when the Locks are made: a value out of range throws a
-/// std::invalid_argument that names it.
+/// std::invalid_argument that names it. Options of one store alone are in its URI.
 struct Options {
   /// Prepended to every key, as Redisson's NameMapper does.
   std::string prefix{};
@@ -64,13 +61,6 @@ struct Options {
   /// Whether connect throws if the server does not answer. A quorum connects even if servers are
   /// down.
   Startup startup = Startup::require;
-  /// How many replicas must confirm a grant and everything that prolongs one (Redis only;
-  /// docs/redis.md). If too few confirm, the lock is not granted: the wait ends with
-  /// BackendUnavailable. Costs a round trip to the replicas with each acquire and release. A server
-  /// without WAIT leads to BackendRefused.
-  int min_replicas = 0;
-  /// Redis Cluster only. ON leads to BackendRefused if a node has no SPUBLISH.
-  ShardedPubSub sharded = ShardedPubSub::AUTO;
   /// Warns the listener (std::clog if there is no listener) the first time that decorated calls
   /// acquire the locks of two key templates in both orders, or two keys of one template in
   /// descending order: threads that do this at the same time can deadlock. Costs nested calls a few

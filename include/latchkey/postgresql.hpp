@@ -18,8 +18,8 @@ namespace latchkey::inline v1 {
 /// | `schema=shedlock`                             | uses ShedLock's table: REENTRANT only      |
 /// | `table=name`                                  | its name, with schema=shedlock             |
 /// | `pooler=session`                              | there is a pooler, in session mode         |
-/// | `sslmode`, `sslrootcert`, `sslcert`,          | as libpq defines them                      |
-/// | `sslkey`, `passfile`, `application_name`, …   |                                            |
+/// | `tls_ca`, `tls_cert`, `tls_key`               | files; TLS, and the certificate is checked |
+/// | `sslmode`, `passfile`, `application_name`, …  | as libpq defines them                      |
 ///
 /// Call it from main or from a function that main calls; again: no effect. Throws std::bad_alloc.
 /// Thread-safe.

@@ -21,13 +21,11 @@ namespace latchkey::inline v1::cli {
 std::chrono::milliseconds parse_duration(const std::string& option, const std::string& text) {
   const detail::Duration parsed = detail::parse_duration(text);
   if (const auto* const length = std::get_if<std::chrono::milliseconds>(&parsed)) return *length;
-  throw UsageError(option + " '" + text +
-                   "': expected a number and a unit, such as 250ms, 3s or 5m");
+  throw UsageError(option + ": " + std::get<std::string>(parsed));
 }
 
 Wait parse_wait(const std::string& text) {
   if (text == detail::endless_wait) return forever;
-  if (text == "0") return std::chrono::milliseconds(0);
   return parse_duration("--wait", text);
 }
 

@@ -31,7 +31,6 @@ constexpr milliseconds idle_slice{5};
 Capabilities QuorumBackend::capabilities() const noexcept {
   Capabilities offered;
   offered.read_write = offered.in_order = offered.expires = true;
-  offered.replica_acknowledgement = true;
   for (const auto& server : servers_) {
     const Capabilities its = server->capabilities();
     offered.reentrant = offered.reentrant && its.reentrant;
@@ -43,8 +42,6 @@ Capabilities QuorumBackend::capabilities() const noexcept {
     offered.lease_granularity = std::max(offered.lease_granularity, its.lease_granularity);
     if (its.lifetime == Capabilities::Lifetime::per_session) offered.lifetime = its.lifetime;
     offered.batches_checks = offered.batches_checks || its.batches_checks;
-    offered.replica_acknowledgement =
-        offered.replica_acknowledgement && its.replica_acknowledgement;
   }
   return offered;
 }

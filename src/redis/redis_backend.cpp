@@ -18,7 +18,7 @@ namespace {
 class RedisBackend final : public Backend {
  public:
   RedisBackend(RedisUri uri, const Options& options, bool may_be_absent)
-      : connections_(std::move(uri), options), replicas_(options.min_replicas > 0) {
+      : connections_(std::move(uri), options) {
     const auto failure = connections_.start();
     if (!failure || (may_be_absent && !failure->permanent)) return;
     LockSite site{{}, {}, describe()};
@@ -38,9 +38,8 @@ class RedisBackend final : public Backend {
     // Without a cluster, one script may use keys of all slots.
     const bool cluster = connections_.uri().deployment == RedisUri::Deployment::cluster;
     offered.one_step = cluster ? Capabilities::OneStep::partition : Capabilities::OneStep::all;
-    offered.replica_acknowledgement = replicas_;
     // There are no queues of SET NX PX locks, and no replica has confirmed what a release grants.
-    offered.grants = !set && !replicas_;
+    offered.grants = !set && connections_.uri().min_replicas == 0;
     offered.in_order = connections_.keeps_order();
     return offered;
   }
@@ -71,7 +70,6 @@ class RedisBackend final : public Backend {
 
  private:
   ConnectionMultiplexer connections_;
-  const bool replicas_;
 };
 
 }  // namespace

@@ -63,7 +63,8 @@ inline detail::redis::Session::Settings settings_for(Kind kind, std::chrono::mil
   settings.login.client_name = "player";
   settings.login.database = kind == Kind::numbered ? 1 : 0;
   settings.login.cluster = kind == Kind::cluster || kind == Kind::sharded;
-  settings.login.sharded = kind == Kind::sharded ? ShardedPubSub::ON : ShardedPubSub::OFF;
+  using detail::redis::ShardedPubSub;
+  settings.login.sharded = kind == Kind::sharded ? ShardedPubSub::on : ShardedPubSub::off;
   settings.login.replicas = kind == Kind::replicas;
   settings.min_replicas = kind == Kind::replicas ? 1 : 0;
   settings.endpoint = {"h", 7000};

@@ -15,9 +15,10 @@
 namespace latchkey::tests {
 namespace {
 
-ShardedPubSub sharded_of(const std::string& mode) {
-  if (mode == "ON") return ShardedPubSub::ON;
-  return mode == "OFF" ? ShardedPubSub::OFF : ShardedPubSub::AUTO;
+/// The option of a URI that is Redisson's mode `ON`, `OFF` or `AUTO`; empty for no mode.
+std::string sharded_option(const std::string& mode) {
+  if (mode.empty()) return {};
+  return "?sharded_pubsub=" + std::string(mode == "ON" ? "on" : mode == "OFF" ? "off" : "auto");
 }
 
 class ServerDeployment final : public Deployment {
@@ -118,11 +119,10 @@ std::size_t subscribers(RedisClient& node, const char* names, const char* number
 
 }  // namespace
 
-Deployment::Deployment(std::string uri, std::string addresses, std::string sharded)
-    : uri_(std::move(uri)),
+Deployment::Deployment(const std::string& uri, std::string addresses, std::string sharded)
+    : uri_(uri + sharded_option(sharded)),
       addresses_(std::move(addresses)),
-      sharded_mode_(std::move(sharded)),
-      sharded_(sharded_of(sharded_mode_)) {
+      sharded_mode_(std::move(sharded)) {
   restart_java();
 }
 
@@ -139,7 +139,6 @@ RedisCluster& Deployment::cluster() {
 
 Locks Deployment::connect(Options options) const {
   options.watchdog = watchdog_period;
-  options.sharded = sharded_;
   return Locks::connect(uri_, std::move(options));
 }
 

@@ -59,13 +59,12 @@ class Deployment {
 
  protected:
   /// `sharded` is the mode that JavaPeer takes.
-  Deployment(std::string uri, std::string addresses, std::string sharded);
+  Deployment(const std::string& uri, std::string addresses, std::string sharded);
 
  private:
   [[nodiscard]] virtual std::vector<RedisClient> nodes() const = 0;
 
   std::string uri_, addresses_, sharded_mode_;
-  ShardedPubSub sharded_;
   std::optional<JavaPeer> java_;
 };
 

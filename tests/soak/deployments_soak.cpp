@@ -35,16 +35,13 @@ constexpr int processes = 4;
 constexpr Size workload_size{.threads = 4, .keys = 20, .lease = 5s, .disturbed = true};
 
 /// Options with which an acquire that waits outlasts a failover.
-Options options(int replicas, std::chrono::milliseconds command_timeout = 500ms) {
-  return {.watchdog = 3s,
-          .command_timeout = command_timeout,
-          .unavailable_after = 60s,
-          .min_replicas = replicas};
+Options options(std::chrono::milliseconds command_timeout = 500ms) {
+  return {.watchdog = 3s, .command_timeout = command_timeout, .unavailable_after = 60s};
 }
 
 /// Runs a workload in each of several processes and calls `disturb` again and again.
 template <class Disturb>
-void run_under(const std::string& uri, int replicas, int least, Disturb&& disturb) {
+void run_under(const std::string& uri, int least, Disturb&& disturb) {
   const Shared<Judge> judge;
   const Shared<Statistics> statistics;
   const Shared<std::atomic<bool>> over;
@@ -52,7 +49,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
   Children children;
   for (int number = 0; number < processes; ++number) {
     children.start([&, number] {
-      const Locks locks = Locks::connect(uri, options(replicas));
+      const Locks locks = Locks::connect(uri, options());
       const LocksByType locks_by_type{locks, locks};
       Workload workload(&locks_by_type, *judge, *statistics,
                         seed + 1'000'000 * static_cast<unsigned>(number), workload_size);
@@ -81,7 +78,7 @@ void run_under(const std::string& uri, int replicas, int least, Disturb&& distur
 // All replicas confirm each grant, so whichever replica is promoted has it.
 TEST(DeploymentsSoak, SentinelFailoversLoseNoUpdate) {
   tests::SentinelGroup group;
-  run_under(group.uri(), 2, 2, [&](int time) {
+  run_under(group.uri() + "?min_replicas=2", 2, [&](int time) {
     time % 2 == 0 ? group.fail_over() : group.kill_master();
     group.restore();
   });
@@ -97,7 +94,7 @@ TEST(DeploymentsSoak, ClusterFailoversLoseNoUpdate) {
     cluster.migrate_slot(slot, from, to);
     cluster.wait_until_ready();
   };
-  run_under(cluster.uri(), 1, 3, [&](int time) {
+  run_under(cluster.uri() + "?min_replicas=1", 3, [&](int time) {
     if (time % 3 != 2) return migrate(time);
     const std::size_t master = cluster.owner_of(cluster.slot_of("key:0"));
     if (time % 2 == 0) {
@@ -173,7 +170,7 @@ TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
   Children children;
   for (unsigned number = 0; number < processes; ++number) {
     children.start([&, number] {
-      const Locks locks = Locks::connect(cluster.uri(), options(0, 10s));
+      const Locks locks = Locks::connect(cluster.uri(), options(10s));
       read_and_write(locks, *inside, key, first_seed + 1'000 * number, *over);
       locks.close(5s);
     });
@@ -227,8 +224,8 @@ int failovers() {
 /// have no more threads and sockets than before.
 template <class FailOver>
 void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
-  const Locks locks = Locks::connect(uri, options(0));
-  const Locks others = Locks::connect(uri, options(0));
+  const Locks locks = Locks::connect(uri, options());
+  const Locks others = Locks::connect(uri, options());
   const auto use = [&] {
     Hold hold = locks.lock("used").acquire(20s);
     std::atomic<pid_t> waiter_id{0};

@@ -170,6 +170,15 @@ void UriSyntax::refuse_option(std::string_view name, std::string_view known) con
          std::string(known));
 }
 
+void UriSyntax::refuse_old_name(std::string_view name, std::string_view new_name) const {
+  refuse("the option " + in_quotes(name) + " of the " + uri() + " is now called " +
+         in_quotes(new_name));
+}
+
+void UriSyntax::refuse_without(std::string_view name, std::string_view needs) const {
+  refuse("the option " + in_quotes(name) + " of the " + uri() + " needs " + std::string(needs));
+}
+
 void UriSyntax::refuse_value(std::string_view option, std::string_view value,
                              std::string_view expected) const {
   refuse("invalid value " + in_quotes(value) + " of the option " + in_quotes(option) + " in the " +

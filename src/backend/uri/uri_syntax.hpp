@@ -61,6 +61,10 @@ class UriSyntax {
                                                    std::string_view expected) const;
   /// For an option that the store does not know. `known`: the names of those that it does.
   [[noreturn]] void refuse_option(std::string_view name, std::string_view known) const;
+  /// For an option that an earlier version had by another name.
+  [[noreturn]] void refuse_old_name(std::string_view name, std::string_view new_name) const;
+  /// For an option that this URI cannot have. `needs`: what it lacks, such as "rediss://".
+  [[noreturn]] void refuse_without(std::string_view name, std::string_view needs) const;
   /// For an option with a wrong value. `expected`: what is right, as a clause.
   [[noreturn]] void refuse_value(std::string_view option, std::string_view value,
                                  std::string_view expected) const;

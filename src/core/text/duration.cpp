@@ -38,6 +38,7 @@ Duration parse_duration(std::string_view text) {
     return "invalid time " + quoted_word(text) + forms;
   }
   if (number < 0) return "negative time " + quoted_word(text) + forms;
+  if (text == "0") return milliseconds(0);
   if (unit.empty())
     return "missing unit in " + quoted_word(text) + "; expected " + std::string(text) + "s";
   for (const Unit& known : units) {

@@ -12,7 +12,7 @@ namespace latchkey::inline v1::detail {
 /// A time, or the error text.
 using Duration = std::variant<std::chrono::milliseconds, std::string>;
 
-/// A whole number of at most ten years and a unit, with nothing else.
+/// A whole number of at most ten years and a unit, with nothing else. 0 needs no unit.
 [[nodiscard]] Duration parse_duration(std::string_view text);
 
 }  // namespace latchkey::inline v1::detail

@@ -32,7 +32,6 @@ Options checked(Options options) {
           "Options::command_timeout is between 1 ms and 1 hour");
   require(options.unavailable_after >= 1ms && options.unavailable_after <= 24h,
           "Options::unavailable_after is between 1 ms and 1 day");
-  require(options.min_replicas >= 0, "Options::min_replicas is not negative");
   require(options.prefix.size() < 1024, "Options::prefix is shorter than 1 KiB");
   return options;
 }
@@ -41,11 +40,6 @@ Options checked(Options options) {
 /// need.
 Capabilities checked(const Backend& backend, const Options& options) {
   const Capabilities offered = backend.capabilities();
-  if (options.min_replicas > 0 && !offered.replica_acknowledgement) {
-    throw std::invalid_argument(backend.describe() +
-                                " cannot wait for replicas: Options::min_replicas is " +
-                                std::to_string(options.min_replicas) + "; expected 0");
-  }
   if (const std::string why = offered.why_not(options.watchdog); !why.empty()) {
     throw std::invalid_argument(backend.describe() + ' ' + why + " (Options::watchdog)");
   }

@@ -103,24 +103,24 @@ std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const RedisUri& uri) {
   // Redis closes connections without a close_notify. The framing of RESP shows if a reply was cut.
   SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_default_passwd_cb(context, no_pass_phrase);
-  if (uri.ca_file.empty()) {
+  if (uri.tls.ca.empty()) {
     SSL_CTX_set_default_verify_paths(context);
   } else {
-    require(SSL_CTX_load_verify_file(context, uri.ca_file.c_str()) == 1, "cafile", uri.ca_file);
+    require(SSL_CTX_load_verify_file(context, uri.tls.ca.c_str()) == 1, "tls_ca", uri.tls.ca);
   }
-  if (uri.certificate_file.empty()) return made;
-  require(SSL_CTX_use_certificate_chain_file(context, uri.certificate_file.c_str()) == 1, "cert",
-          uri.certificate_file);
+  if (uri.tls.certificate.empty()) return made;
+  require(SSL_CTX_use_certificate_chain_file(context, uri.tls.certificate.c_str()) == 1, "tls_cert",
+          uri.tls.certificate);
   const bool fits =
-      SSL_CTX_use_PrivateKey_file(context, uri.key_file.c_str(), SSL_FILETYPE_PEM) == 1 &&
+      SSL_CTX_use_PrivateKey_file(context, uri.tls.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
       SSL_CTX_check_private_key(context) == 1;
-  require(fits, "key", uri.key_file);
+  require(fits, "tls_key", uri.tls.key);
   return made;
 }
 
 /// The file of the system's authorities, if the URI names none.
 std::string authority_file(const RedisUri& uri) {
-  if (!uri.ca_file.empty()) return uri.ca_file;
+  if (!uri.tls.ca.empty()) return uri.tls.ca;
   const char* const named = std::getenv(X509_get_default_cert_file_env());
   return named != nullptr ? named : X509_get_default_cert_file();
 }
@@ -132,7 +132,7 @@ void FreeTlsContext::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(
 void FreeTlsSession::operator()(SSL* session) const noexcept { SSL_free(session); }
 
 TlsContext::TlsContext(const RedisUri& uri)
-    : files_({authority_file(uri), uri.certificate_file, uri.key_file},
+    : files_({authority_file(uri), uri.tls.certificate, uri.tls.key},
              [uri] { return make_context(uri); }) {}
 
 // The session keeps its context alive, also after a later one has taken its place.

@@ -139,12 +139,12 @@ Failure no_slots(const redisReply& reply) {
 
 Failure no_sharded_channels() {
   return permanent(
-      "the server has no SPUBLISH (Redis >= 7 and Valkey have it), and Options::sharded is ON: "
-      "AUTO does without");
+      "the server has no SPUBLISH (Redis >= 7 and Valkey have it), and sharded_pubsub=on needs it; "
+      "expected sharded_pubsub=auto, which does without");
 }
 
 Failure no_replicas_to_ask(const redisReply& reply) {
-  return permanent("the server refused WAIT, which Options::min_replicas needs: " +
+  return permanent("the server refused WAIT, which the option min_replicas needs: " +
                    error_text(reply));
 }
 

@@ -37,12 +37,12 @@ Session::Settings session_settings(const RedisUri& uri, const Options& options) 
     settings.login.cluster_uri = std::string(tls ? "rediss+cluster://" : "redis+cluster://") +
                                  (known ? uri.endpoint.text() : "host:port");
   }
-  settings.login.sharded = options.sharded;
+  settings.login.sharded = uri.sharded_pubsub;
   settings.login.layout = settings.calls.layout = &uri.layout();
   settings.login.watches = options.watch_holds;
-  settings.login.replicas = options.min_replicas > 0;
+  settings.login.replicas = uri.min_replicas > 0;
   settings.timeout = options.command_timeout;
-  settings.min_replicas = options.min_replicas;
+  settings.min_replicas = uri.min_replicas;
   settings.seed = entropy();
   return settings;
 }

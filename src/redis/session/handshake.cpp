@@ -88,7 +88,7 @@ void Handshake::start(CommandBuffer& out) {
   out.command({"INFO"});
   expect(Command::hello);
   expect(Command::info);
-  if (login_.cluster && login_.sharded != ShardedPubSub::OFF) {
+  if (login_.cluster && login_.sharded != ShardedPubSub::off) {
     out.command({"PUBSUB", "SHARDNUMSUB"});
     expect(Command::sharded);
   }
@@ -191,7 +191,7 @@ Handshake::Step Handshake::on_sharded(const redisReply& reply) {
   const bool error = reply.type == REDIS_REPLY_ERROR;
   const bool may_not_ask = error && text_of(reply).starts_with("NOPERM");
   sharded_ = may_not_ask ? version_ >= sharded_channels_since : !error;
-  if (!sharded_ && login_.sharded == ShardedPubSub::ON) return fail(no_sharded_channels());
+  if (!sharded_ && login_.sharded == ShardedPubSub::on) return fail(no_sharded_channels());
   return Step::in_progress;
 }
 

@@ -12,11 +12,10 @@
 #include <string_view>
 #include <utility>
 
-#include <latchkey/options.hpp>
-
 #include "redis/protocol/command_buffer.hpp"
 #include "redis/protocol/failure.hpp"
 #include "redis/session/channel_subscriptions.hpp"
+#include "redis/uri/redis_uri.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 
@@ -57,9 +56,9 @@ class Handshake {
     /// The server is to be a node of a cluster, of any role: each one knows the slot map.
     bool cluster = false;
     std::string cluster_uri{};  ///< suggested if the server is a node of a cluster; empty: none
-    ShardedPubSub sharded = ShardedPubSub::AUTO;  ///< cluster
-    bool replicas = false;                        ///< grants wait for WAIT
-    bool watches = false;                         ///< keys are watched if the server permits it
+    ShardedPubSub sharded = ShardedPubSub::automatic;  ///< cluster
+    bool replicas = false;                             ///< grants wait for WAIT
+    bool watches = false;  ///< keys are watched if the server permits it
     const Layout* layout = &redisson_layout;
   };
   enum class Step : std::uint8_t { in_progress, settled, failed };

@@ -11,7 +11,7 @@
 
 #include <latchkey/in_quotes.hpp>
 
-#include "backend/uri/uri_syntax.hpp"
+#include "backend/uri/uri_options.hpp"
 #include "core/text/number.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -24,30 +24,36 @@ struct Scheme {
   std::string_view prefix, example;
   RedisUri::Transport transport;
   Deployment deployment;
+  std::string_view with_tls{};  ///< for Transport::tcp and unix_socket: the scheme that has TLS
   RedisUri::Locks locks = RedisUri::Locks::redisson;
 };
 
 constexpr std::array schemes{
-    Scheme{"redis://", "redis://127.0.0.1:6379", RedisUri::Transport::tcp, Deployment::server},
+    Scheme{"redis://", "redis://127.0.0.1:6379", RedisUri::Transport::tcp, Deployment::server,
+           "rediss://"},
     Scheme{"rediss://", "rediss://127.0.0.1:6379", RedisUri::Transport::tls, Deployment::server},
     Scheme{"redis+unix://", "redis+unix:///run/redis.sock", RedisUri::Transport::unix_socket,
-           Deployment::server},
+           Deployment::server, "rediss://"},
     Scheme{"redis+sentinel://", "redis+sentinel://h1,h2,h3/master", RedisUri::Transport::tcp,
-           Deployment::sentinel},
+           Deployment::sentinel, "rediss+sentinel://"},
     Scheme{"rediss+sentinel://", "rediss+sentinel://h1,h2,h3/master", RedisUri::Transport::tls,
            Deployment::sentinel},
     Scheme{"redis+cluster://", "redis+cluster://h1,h2,h3", RedisUri::Transport::tcp,
-           Deployment::cluster},
+           Deployment::cluster, "rediss+cluster://"},
     Scheme{"rediss+cluster://", "rediss+cluster://h1,h2,h3", RedisUri::Transport::tls,
            Deployment::cluster},
     Scheme{"redis+set://", "redis+set://127.0.0.1:6379", RedisUri::Transport::tcp,
-           Deployment::server, RedisUri::Locks::set},
-    Scheme{"rediss+set://", "rediss+set://127.0.0.1:6379", RedisUri::Transport::tls,
-           Deployment::server, RedisUri::Locks::set},
+           Deployment::server, "rediss+set://", RedisUri::Locks::set},
+    Scheme{"rediss+set://",
+           "rediss+set://127.0.0.1:6379",
+           RedisUri::Transport::tls,
+           Deployment::server,
+           {},
+           RedisUri::Locks::set},
 };
 constexpr std::uint16_t server_port = 6379, sentinel_port = 26'379;
 
-constexpr int most_database = 1'000'000;
+constexpr int most_database = 1'000'000, most_replicas = 100;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
 
@@ -107,78 +113,59 @@ void parse_socket(std::string_view hosts, std::string_view path, const UriSyntax
   }
 }
 
-struct Option {
-  enum class Where : std::uint8_t { everywhere, tls, sentinel };
-
-  std::string_view name;
-  std::string RedisUri::* value;
-  Where where;
-
-  [[nodiscard]] bool fits(const RedisUri& uri) const noexcept {
-    switch (where) {
-      case Where::everywhere: break;
-      case Where::tls: return uri.transport == RedisUri::Transport::tls;
-      case Where::sentinel: return uri.deployment == Deployment::sentinel;
-    }
-    return true;
-  }
-};
-
-constexpr std::array options{
-    Option{"client_name", &RedisUri::client_name, Option::Where::everywhere},
-    Option{"cafile", &RedisUri::ca_file, Option::Where::tls},
-    Option{"cert", &RedisUri::certificate_file, Option::Where::tls},
-    Option{"key", &RedisUri::key_file, Option::Where::tls},
-    Option{"servername", &RedisUri::server_name, Option::Where::tls},
-    Option{"sentinel_user", &RedisUri::sentinel_user, Option::Where::sentinel},
-    Option{"sentinel_password", &RedisUri::sentinel_password, Option::Where::sentinel},
-};
-
-std::string known_options(const RedisUri& uri) {
-  std::string names;
-  for (const Option& option : options) {
-    if (!option.fits(uri)) continue;
-    names += names.empty() ? "" : ", ";
-    names += option.name;
-  }
-  if (uri.locks == RedisUri::Locks::set) names += ", format";
-  return uri.transport == RedisUri::Transport::unix_socket ? names + ", db" : names;
-}
-
-OwnerFormat parse_format(std::string_view text, const UriSyntax& syntax) {
-  if (text == "hold_id") return OwnerFormat::hold_id;
-  if (text == "redlock") return OwnerFormat::redlock;
-  if (text == "redsync") return OwnerFormat::redsync;
-  syntax.refuse_value("format", text, "hold_id, redlock or redsync");
-}
-
-void parse_option(const UriOption& given, std::string_view scheme, const UriSyntax& syntax,
-                  RedisUri& uri) {
-  if (given.name == "format" && uri.locks == RedisUri::Locks::set) {
-    uri.owners = parse_format(given.value, syntax);
-    return;
-  }
-  if (given.name == "db" && uri.transport == RedisUri::Transport::unix_socket) {
-    uri.database = parse_database(given.value, scheme);
-    return;
-  }
-  const auto* const option =
-      std::ranges::find_if(options, [&](const Option& each) { return each.name == given.name; });
-  if (option == options.end() || !option->fits(uri)) {
-    syntax.refuse_option(given.name, known_options(uri));
-  }
-  uri.*(option->value) = syntax.decoded(given.value, given.name);
-}
-
-void check_options(const RedisUri& uri) {
-  if (uri.certificate_file.empty() != uri.key_file.empty()) {
-    refuse("the options 'cert' and 'key' of a rediss:// URI must be given together");
-  }
+void store_client_name(RedisUri& uri, const UriValue& value) {
   // CLIENT SETNAME takes printable characters without spaces.
   const bool printable =
-      std::ranges::all_of(uri.client_name, [](char each) { return each >= '!' && each <= '~'; });
-  if (!printable) refuse("the option 'client_name' must be printable text without spaces");
+      std::ranges::all_of(value.text(), [](char each) { return each >= '!' && each <= '~'; });
+  if (!printable) value.refuse("printable text without spaces");
+  uri.client_name = value.text();
 }
+
+std::string missing_sentinels(const RedisUri& uri) {
+  return uri.deployment == Deployment::sentinel ? "" : "redis+sentinel://";
+}
+
+using RedisOption = KnownOption<RedisUri>;
+constexpr std::array uri_options{
+    RedisOption{"client_name", &store_client_name},
+    RedisOption{"min_replicas",
+                [](RedisUri& uri, const UriValue& value) {
+                  uri.min_replicas = value.number(0, most_replicas);
+                }},
+    RedisOption{"sharded_pubsub",
+                [](RedisUri& uri, const UriValue& value) {
+                  uri.sharded_pubsub =
+                      value.one_of<ShardedPubSub>({{"on", ShardedPubSub::on},
+                                                   {"off", ShardedPubSub::off},
+                                                   {"auto", ShardedPubSub::automatic}});
+                },
+                [](const RedisUri& uri) -> std::string {
+                  return uri.deployment == Deployment::cluster ? "" : "redis+cluster://";
+                }},
+    tls_ca<RedisUri>,
+    tls_cert<RedisUri>,
+    tls_key<RedisUri>,
+    tls_server_name<RedisUri>,
+    RedisOption{"sentinel_user", &store_value<&RedisUri::sentinel_user>, &missing_sentinels},
+    RedisOption{"sentinel_password", &store_value<&RedisUri::sentinel_password>,
+                &missing_sentinels},
+    RedisOption{"format",
+                [](RedisUri& uri, const UriValue& value) {
+                  uri.owners = value.one_of<OwnerFormat>({{"hold_id", OwnerFormat::hold_id},
+                                                          {"redlock", OwnerFormat::redlock},
+                                                          {"redsync", OwnerFormat::redsync}});
+                },
+                [](const RedisUri& uri) -> std::string {
+                  return uri.locks == RedisUri::Locks::set ? "" : "redis+set://";
+                }},
+    RedisOption{
+        "db",
+        [](RedisUri& uri, const UriValue& value) { uri.database = value.number(0, most_database); },
+        [](const RedisUri& uri) -> std::string {
+          if (uri.transport == RedisUri::Transport::unix_socket) return {};
+          return "redis+unix://; here the database is the path, as in redis://host/1";
+        }},
+};
 
 }  // namespace
 
@@ -204,12 +191,9 @@ RedisUri RedisUri::parse(std::string_view text) {
     parse_hosts(parts.hosts, syntax, uri);
     parse_path(parts.path, scheme->prefix, syntax, uri);
   }
-  if (parts.has_options) {
-    for (const UriOption& option : syntax.options(parts.options)) {
-      parse_option(option, scheme->prefix, syntax, uri);
-    }
-  }
-  check_options(uri);
+  if (uri.transport != RedisUri::Transport::tls) uri.tls.missing_scheme = scheme->with_tls;
+  read_options(syntax, parts, uri_options, uri);
+  uri.tls.complete(syntax);
   return uri;
 }
 

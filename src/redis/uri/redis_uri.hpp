@@ -7,10 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/uri/tls_options.hpp"
 #include "backend/uri/uri_syntax.hpp"
 #include "redis/protocol/layout.hpp"
 
 namespace latchkey::inline v1::detail::redis {
+
+/// Whether waiters are notified by SPUBLISH in a cluster. `automatic`: as Redisson decides.
+enum class ShardedPubSub : std::uint8_t { automatic, on, off };
 
 /// The parts of a Redis URI.
 ///
@@ -30,13 +34,15 @@ namespace latchkey::inline v1::detail::redis {
 /// | option            | meaning                                               | default          |
 /// |-------------------|-------------------------------------------------------|------------------|
 /// | client_name       | the name in CLIENT LIST                               | latchkey         |
+/// | min_replicas      | how many replicas must confirm a grant and everything | 0                |
+/// |                   | that prolongs one; a server without WAIT is refused   |                  |
+/// | sharded_pubsub    | …+cluster: whether waiters are notified by SPUBLISH:  | auto             |
+/// |                   | on (a node without it is refused), off, or auto as    |                  |
+/// |                   | Redisson decides                                      |                  |
 /// | db                | redis+unix: the database                              | 0                |
 /// | sentinel_user     | …+sentinel: the user for the sentinels                | their default    |
 /// | sentinel_password | …+sentinel: the password for the sentinels            | none             |
-/// | cafile            | rediss: a file of certificates to trust               | the system's     |
-/// | cert, key         | rediss: this client's certificate and its private key | none             |
-/// |                   | (files)                                               |                  |
-/// | servername        | rediss: the name in the server's certificate          | the host         |
+/// | tls_…             | rediss: TlsOptions                                    |                  |
 /// | format            | redis+set: how owners are spelled: hold_id, redlock   | hold_id          |
 /// |                   | or redsync                                            |                  |
 struct RedisUri {
@@ -57,7 +63,7 @@ struct RedisUri {
 
   /// The name that the server's certificate must be valid for.
   [[nodiscard]] const std::string& tls_name() const noexcept {
-    return server_name.empty() ? endpoint.host : server_name;
+    return tls.server_name.empty() ? endpoint.host : tls.server_name;
   }
 
   /// How locks are kept on these servers.
@@ -82,10 +88,9 @@ struct RedisUri {
   std::string client_name = "latchkey";
   std::string sentinel_user;
   std::string sentinel_password;
-  std::string ca_file;
-  std::string certificate_file;
-  std::string key_file;
-  std::string server_name;
+  int min_replicas = 0;
+  ShardedPubSub sharded_pubsub = ShardedPubSub::automatic;  ///< cluster
+  TlsOptions tls;
 };
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/uri/tls_options.hpp"
 #include "backend/uri/uri_syntax.hpp"
-#include "stores/etcd/transport/tls_filter.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
@@ -18,7 +18,7 @@ struct EtcdUri {
   std::string user, password;
   std::string prefix;  ///< every key begins with it: empty, or with '/' at the end
   std::chrono::seconds session{45};
-  TlsFiles tls;
+  TlsOptions tls;  ///< etcds: offered
 
   /// Throws std::invalid_argument with one sentence.
   [[nodiscard]] static EtcdUri parse(std::string_view text);

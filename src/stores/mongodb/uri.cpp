@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <latchkey/in_quotes.hpp>
-#include "backend/uri/uri_syntax.hpp"
+#include "backend/uri/uri_options.hpp"
 #include "stores/mongodb/client_pool.hpp"
 
 namespace latchkey::inline v1::detail::mongodb {
@@ -53,35 +53,69 @@ void check_option(std::string_view name) {
                      std::ranges::find(special, word) != special.end();
   if (!known) {
     reject("unknown option " + in_quotes(name) +
-           "; expected collection, schema, or an option of libmongoc such as replicaSet, "
-           "authSource, tls, tlsCAFile or w");
+           "; expected collection, schema, tls_ca, tls_cert, or an option of libmongoc such as "
+           "replicaSet, authSource, tls or w");
   }
 }
 
-Layout layout_of(std::string_view value) {
-  if (value == "latchkey") return Layout::latchkey;
-  if (value == "shedlock") return Layout::shedlock;
-  reject("unknown schema " + in_quotes(value) + "; expected latchkey or shedlock");
-}
+/// The options that are latchkey's own.
+struct OwnOptions {
+  std::string collection;
+  Layout layout = Layout::latchkey;
+  TlsOptions tls;
+};
+
+using OwnOption = KnownOption<OwnOptions>;
+constexpr std::array own_options{
+    OwnOption{"collection", &store_value<&OwnOptions::collection>},
+    OwnOption{"schema",
+              [](OwnOptions& own, const UriValue& value) {
+                own.layout = value.one_of<Layout>(
+                    {{"latchkey", Layout::latchkey}, {"shedlock", Layout::shedlock}});
+              }},
+    tls_ca<OwnOptions>,
+    tls_cert<OwnOptions>,
+    tls_key<OwnOptions>,
+};
 
 /// Removes latchkey's own options from `uri` and returns what remains.
-std::string take_own_options(std::string_view uri, Settings& settings) {
+std::string take_own_options(std::string_view uri, OwnOptions& own) {
   const std::size_t question = uri.find('?');
   if (question == std::string_view::npos) return std::string(uri);
   std::string rest(uri.substr(0, question));
   char separator = '?';
-  for (const auto& [name, value] : syntax.options(uri.substr(question + 1))) {
-    if (name == "collection") {
-      settings.collection = syntax.decoded(value, "collection");
-    } else if (name == "schema") {
-      settings.layout = layout_of(value);
-    } else {
-      check_option(name);
-      rest.append(1, separator).append(name).append("=").append(value);
-      separator = '&';
-    }
+  for (const UriOption& option : syntax.options(uri.substr(question + 1))) {
+    if (read_known_option(syntax, option, own_options, own)) continue;
+    check_option(option.name);
+    rest.append(1, separator).append(option.name).append("=").append(option.value);
+    separator = '&';
   }
+  own.tls.complete(syntax);
   return rest;
+}
+
+/// Gives libmongoc the TLS options by its own names.
+void set_tls(mongoc_uri_t& uri, const TlsOptions& tls) {
+  if (!tls.names_files()) return;
+  if (tls.key != tls.certificate) {
+    reject(
+        "libmongoc reads the certificate and its key from one file; expected tls_cert with both, "
+        "and no tls_key");
+  }
+  for (const char* const own : {MONGOC_URI_TLSCAFILE, MONGOC_URI_TLSCERTIFICATEKEYFILE}) {
+    if (!::mongoc_uri_has_option(&uri, own)) continue;
+    reject("the option " + in_quotes(own) +
+           " is libmongoc's; beside tls_ca and tls_cert leave it out");
+  }
+  if (!::mongoc_uri_get_option_as_bool(&uri, MONGOC_URI_TLS, true)) {
+    reject("tls=false contradicts tls_ca and tls_cert; leave it out");
+  }
+  ::mongoc_uri_set_option_as_bool(&uri, MONGOC_URI_TLS, true);
+  const auto set = [&](const char* option, const std::string& file) {
+    if (!file.empty()) ::mongoc_uri_set_option_as_utf8(&uri, option, file.c_str());
+  };
+  set(MONGOC_URI_TLSCAFILE, tls.ca);
+  set(MONGOC_URI_TLSCERTIFICATEKEYFILE, tls.certificate);
 }
 
 void check_names(const Settings& settings) {
@@ -149,8 +183,11 @@ void check_reads(const mongoc_uri_t& uri) {
 
 Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeout) {
   start_library();
+  OwnOptions own;
+  const std::string text = take_own_options(uri, own);
   Settings settings;
-  const std::string text = take_own_options(uri, settings);
+  settings.collection = std::move(own.collection);
+  settings.layout = own.layout;
   if (settings.collection.empty()) {
     settings.collection = settings.layout == Layout::shedlock ? "shedLock" : "latchkey_locks";
   }
@@ -170,6 +207,7 @@ Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeo
     reject("it names no database; expected mongodb://host/database");
   }
   settings.database = database;
+  set_tls(*parsed, own.tls);
   settings.tls = ::mongoc_uri_get_tls(parsed.get());
   settings.timeout = command_timeout;
   settings.description = describe(*parsed, settings.database);

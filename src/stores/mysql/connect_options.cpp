@@ -36,18 +36,6 @@ constexpr const char* plugins_with_tls =
     "mysql_native_password,client_ed25519,parsec,caching_sha2_password,sha256_password,"
     "auth_gssapi_client,mysql_clear_password,dialog";
 
-/// The certificates of the authorities that the system trusts; empty: where they are is left to
-/// Connector/C. If none are named to it, it accepts one that no authority has signed: from 3.4 on a
-/// server on this machine, or one that knows the user's password.
-std::string system_authorities() {
-  for (const char* const file : {"/etc/ssl/certs/ca-certificates.crt",  // Debian, Alpine, Arch
-                                 "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL
-                                 "/etc/ssl/ca-bundle.pem"}) {           // SUSE
-    if (::access(file, R_OK) == 0) return file;
-  }
-  return {};
-}
-
 void set_all(MYSQL* mysql, const MysqlUri& uri) {
   const unsigned off = 0;
   const my_bool on = 1;
@@ -65,9 +53,11 @@ void set_all(MYSQL* mysql, const MysqlUri& uri) {
   const my_bool verifies = uri.has_tls() ? 1 : 0;
   mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
   if (!uri.has_tls()) return;
-  const std::string authorities = uri.ssl_ca.empty() ? system_authorities() : uri.ssl_ca;
-  mysql_ssl_set(mysql, or_null(uri.ssl_key), or_null(uri.ssl_cert), or_null(authorities), nullptr,
-                nullptr);
+  // If Connector/C is given no authorities, it accepts a certificate that none has signed: from 3.4
+  // on that of a server on this machine, or of one that knows the user's password.
+  const std::string authorities = uri.tls.ca.empty() ? system_authorities() : uri.tls.ca;
+  mysql_ssl_set(mysql, or_null(uri.tls.key), or_null(uri.tls.certificate), or_null(authorities),
+                nullptr, nullptr);
   mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
   mysql_options(mysql, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
 }
@@ -79,7 +69,7 @@ bool is_unverified() noexcept { return std::getenv(no_verification) != nullptr; 
 /// Connector/C connects without a certificate that it cannot read, if the server has no TLS.
 SqlError unreadable_file(const MysqlUri& uri) {
   const std::pair<const char*, const std::string&> files[] = {
-      {"ssl_ca", uri.ssl_ca}, {"ssl_cert", uri.ssl_cert}, {"ssl_key", uri.ssl_key}};
+      {"tls_ca", uri.tls.ca}, {"tls_cert", uri.tls.certificate}, {"tls_key", uri.tls.key}};
   for (const auto& [option, file] : files) {
     if (file.empty() || ::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) continue;
     const std::string why = std::system_category().message(errno);

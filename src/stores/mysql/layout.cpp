@@ -72,7 +72,7 @@ std::string error_text(const SqlError& error) {
              "latchkey, and EXECUTE ON the database's procedures of latchkey";
     case plugin_not_allowed:
       return "the server asks for a way to log in that is refused, such as the password in the "
-             "clear without TLS (ssl_ca)";
+             "clear without TLS (tls_ca)";
     case privilege_missing: return "the user lacks a privilege";
     default: return "the server reports: " + error.text;
   }

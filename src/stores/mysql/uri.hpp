@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/uri/tls_options.hpp"
 #include "backend/uri/uri_syntax.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -18,7 +19,7 @@ struct MysqlUri {
   std::string user;  ///< empty: the name of the process's effective user
   std::string password, database;
   std::string socket;  ///< the path of a Unix socket; empty: TCP
-  std::string ssl_ca, ssl_cert, ssl_key;
+  TlsOptions tls;
   Schema schema = Schema::latchkey;
   std::string table = "shedlock";
   bool create = false;                 ///< creates latchkey's tables if they are missing
@@ -27,7 +28,7 @@ struct MysqlUri {
   /// `uri` contains its scheme. Throws std::invalid_argument with one sentence.
   [[nodiscard]] static MysqlUri parse(std::string_view uri);
   /// Whether the connection is encrypted, and the server's certificate is verified.
-  [[nodiscard]] bool has_tls() const noexcept { return !ssl_ca.empty() || !ssl_cert.empty(); }
+  [[nodiscard]] bool has_tls() const noexcept { return tls.names_files(); }
   /// For messages: neither user nor password.
   [[nodiscard]] std::string describe() const;
 };

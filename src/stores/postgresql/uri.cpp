@@ -7,64 +7,82 @@
 #include <stdexcept>
 
 #include <latchkey/in_quotes.hpp>
+#include "backend/uri/uri_options.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
 constexpr std::uint16_t default_port = 5432;
 constexpr UriSyntax syntax("PostgreSQL", "postgresql://user:password@localhost:5432/database");
-constexpr std::array<std::string_view, 7> passed_on = {
-    "sslmode", "sslrootcert", "sslcert", "sslkey", "application_name", "passfile", "krbsrvname"};
 
 [[noreturn]] void refuse(const std::string& sentence) { throw std::invalid_argument(sentence); }
 
-/// One of two words.
-bool is_first(std::string_view name, std::string_view value, std::string_view first,
-              std::string_view second) {
-  if (value != first && value != second) {
-    syntax.refuse_value(name, value, std::string(first) + " or " + std::string(second));
-  }
-  return value == first;
-}
-
-/// It becomes a part of SQL statements.
-std::string checked_table(const std::string& name) {
+/// The table becomes a part of SQL statements.
+void store_table(PostgresqlUri& uri, const UriValue& value) {
   const auto is_letter = [](char one) {
     return one == '_' || (one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z');
   };
   bool begins = true, good = true;
-  for (const char one : name) {
+  for (const char one : value.text()) {
     const bool digit = one >= '0' && one <= '9';
     good = good && (is_letter(one) || (!begins && (digit || one == '.')));
     begins = one == '.';
   }
-  if (!good || begins || std::ranges::count(name, '.') > 1) {
-    syntax.refuse_value("table", name, "a name of letters, digits and '_', or schema.table");
+  if (!good || begins || std::ranges::count(value.text(), '.') > 1) {
+    value.refuse("a name of letters, digits and '_', or schema.table");
   }
-  return name;
+  uri.table = value.text();
 }
 
-void read_option(PostgresqlUri& uri, const UriOption& option, bool& names_table) {
-  const std::string value = syntax.decoded(option.value, option.name);
-  if (option.name == "schema") {
-    const bool shedlock = is_first(option.name, value, "shedlock", "latchkey");
-    uri.schema = shedlock ? PostgresqlUri::Schema::shedlock : PostgresqlUri::Schema::latchkey;
-  } else if (option.name == "table") {
-    uri.table = checked_table(value);
-    names_table = true;
-  } else if (option.name == "create") {
-    uri.create = is_first(option.name, value, "yes", "no");
-  } else if (option.name == "pooler") {
-    uri.session_pooler = is_first(option.name, value, "session", "none");
-  } else if (option.name == "host") {
-    uri.hosts.push_back({value, default_port});
-  } else if (std::ranges::find(passed_on, option.name) != passed_on.end()) {
-    uri.parameters.emplace_back(option.name, value);
-  } else {
-    syntax.refuse_option(option.name,
-                         "schema, table, create, pooler, host, sslmode, sslrootcert, "
-                         "sslcert, sslkey, application_name, passfile, krbsrvname");
+void pass_on(PostgresqlUri& uri, const UriValue& value) {
+  uri.parameters.emplace_back(value.name(), value.text());
+}
+
+using PostgresqlOption = KnownOption<PostgresqlUri>;
+constexpr std::array uri_options{
+    PostgresqlOption{"schema",
+                     [](PostgresqlUri& uri, const UriValue& value) {
+                       using enum PostgresqlUri::Schema;
+                       uri.schema = value.one_of<PostgresqlUri::Schema>(
+                           {{"latchkey", latchkey}, {"shedlock", shedlock}});
+                     }},
+    PostgresqlOption{"table", &store_table},
+    PostgresqlOption{"create", &store_value<&PostgresqlUri::create>},
+    PostgresqlOption{"pooler",
+                     [](PostgresqlUri& uri, const UriValue& value) {
+                       uri.session_pooler =
+                           value.one_of<bool>({{"session", true}, {"none", false}});
+                     }},
+    PostgresqlOption{"host",
+                     [](PostgresqlUri& uri, const UriValue& value) {
+                       uri.hosts.push_back({value.text(), default_port});
+                     }},
+    tls_ca<PostgresqlUri>,
+    tls_cert<PostgresqlUri>,
+    tls_key<PostgresqlUri>,
+    PostgresqlOption{"sslmode", &pass_on},
+    PostgresqlOption{"sslrootcert", &pass_on},
+    PostgresqlOption{"sslcert", &pass_on},
+    PostgresqlOption{"sslkey", &pass_on},
+    PostgresqlOption{"application_name", &pass_on},
+    PostgresqlOption{"passfile", &pass_on},
+    PostgresqlOption{"krbsrvname", &pass_on},
+};
+
+/// Gives libpq the TLS options by its own names.
+void pass_on_tls(PostgresqlUri& uri) {
+  const TlsOptions& tls = uri.tls;
+  if (!tls.names_files()) return;
+  for (const auto& [name, value] : uri.parameters) {
+    if (!name.starts_with("ssl")) continue;
+    refuse("the option " + in_quotes(name) +
+           " of the PostgreSQL URI is libpq's; beside tls_ca, tls_cert and tls_key leave it out");
   }
+  uri.parameters.emplace_back("sslmode", "verify-full");
+  uri.parameters.emplace_back("sslrootcert", tls.ca.empty() ? system_authorities() : tls.ca);
+  if (tls.certificate.empty()) return;
+  uri.parameters.emplace_back("sslcert", tls.certificate);
+  uri.parameters.emplace_back("sslkey", tls.key);
 }
 
 }  // namespace
@@ -76,12 +94,9 @@ PostgresqlUri PostgresqlUri::parse(std::string_view uri) {
   PostgresqlUri read;
   read.user = std::move(parts.user);
   read.password = std::move(parts.password);
-  bool names_table = false;
-  if (parts.has_options) {
-    for (const UriOption& option : syntax.options(parts.options)) {
-      read_option(read, option, names_table);
-    }
-  }
+  read_options(syntax, parts, uri_options, read);
+  read.tls.complete(syntax);
+  pass_on_tls(read);
   if (!parts.hosts.empty() || read.hosts.empty()) {
     read.hosts = syntax.endpoints(parts.hosts, default_port);
   }
@@ -91,9 +106,10 @@ PostgresqlUri PostgresqlUri::parse(std::string_view uri) {
            " in the PostgreSQL URI; expected a name");
   }
   const bool shedlock = read.schema == Schema::shedlock;
-  if (names_table && !shedlock) {
+  if (!read.table.empty() && !shedlock) {
     refuse("the option 'table' needs the option schema=shedlock");
   }
+  if (read.table.empty()) read.table = "shedlock";
   if (read.create && shedlock) {
     refuse("create=yes creates latchkey's own tables; leave it out with schema=shedlock");
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/uri/tls_options.hpp"
 #include "backend/uri/uri_syntax.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
@@ -20,9 +21,10 @@ struct PostgresqlUri {
   std::vector<UriEndpoint> hosts;
   std::string user, password, database;
   Schema schema = Schema::latchkey;
-  std::string table = "shedlock";
+  std::string table;            ///< of ShedLock
   bool create = false;          ///< creates latchkey's tables if they are missing
   bool session_pooler = false;  ///< a pooler on the way keeps one session for each client
+  TlsOptions tls;
   /// Passed to libpq as they are, such as sslmode.
   std::vector<std::pair<std::string, std::string>> parameters;
 

@@ -3,10 +3,12 @@
 #include "stores/zookeeper/uri.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <stdexcept>
 
 #include <latchkey/in_quotes.hpp>
+#include "backend/uri/uri_options.hpp"
 #include "stores/zookeeper/node_name.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {
@@ -24,24 +26,22 @@ milliseconds margin_over(milliseconds lease) {
   return std::max(lease / 5, std::min(milliseconds(2000), lease / 2));
 }
 
-void set_option(ZooKeeperUri& uri, const UriOption& option) {
-  if (option.name == "session") {
-    uri.session = uri.requested_session = syntax.duration(
-        option, milliseconds(100), std::chrono::hours(1), "a time from 100ms to 3600s");
-  } else if (option.name == "acl") {
-    uri.open = option.value == "open";
-    if (!uri.open && option.value != "creator") {
-      syntax.refuse_value(option.name, option.value, "open or creator");
-    }
-    if (!uri.open && uri.user.empty()) {
-      throw std::invalid_argument(
-          "acl=creator needs user and password in the ZooKeeper URI: "
-          "zookeeper://user:password@host/locks?acl=creator");
-    }
-  } else {
-    syntax.refuse_option(option.name, "session, acl");
-  }
-}
+constexpr std::array uri_options{
+    KnownOption<ZooKeeperUri>{"session",
+                              [](ZooKeeperUri& uri, const UriValue& value) {
+                                uri.session = uri.requested_session =
+                                    value.duration(milliseconds(100), std::chrono::hours(1),
+                                                   "a time from 100ms to 1h");
+                              }},
+    KnownOption<ZooKeeperUri>{"acl",
+                              [](ZooKeeperUri& uri, const UriValue& value) {
+                                uri.open = value.one_of<bool>({{"open", true}, {"creator", false}});
+                                if (uri.open || !uri.user.empty()) return;
+                                throw std::invalid_argument(
+                                    "acl=creator needs user and password in the ZooKeeper URI: "
+                                    "zookeeper://user:password@host/locks?acl=creator");
+                              }},
+};
 
 }  // namespace
 
@@ -73,9 +73,7 @@ ZooKeeperUri ZooKeeperUri::parse(std::string_view uri, milliseconds default_sess
                                   " in the ZooKeeper URI: ZooKeeper does not allow it");
     }
   }
-  if (parts.has_options) {
-    for (const UriOption& option : syntax.options(parts.options)) set_option(parsed, option);
-  }
+  read_options(syntax, parts, uri_options, parsed);
   return parsed;
 }
 

@@ -52,8 +52,6 @@ class Deployment {
   [[nodiscard]] virtual WorkerKind worker_kind(std::uint32_t worker) const noexcept {
     return worker == 1 ? WorkerKind::coroutines : WorkerKind::threads;
   }
-  /// Options::min_replicas of the workers.
-  [[nodiscard]] virtual int min_replicas() const noexcept { return 0; }
 
   virtual void begin(const PlannedFault& fault) = 0;
   virtual void end(const PlannedFault& fault) = 0;

@@ -70,7 +70,6 @@ void WorkerPool::start(std::uint32_t worker) {
       .seed = seed_ + 1'000 * worker + static_cast<std::uint64_t>(place.starts) * 1'000'000,
       .client = client_,
       .kind = deployment_.worker_kind(worker),
-      .min_replicas = deployment_.min_replicas(),
       .types = offered_types(deployment_),
       .uri = deployment_.uri(place.link->port())};
   std::vector<std::string> words{"/proc/self/exe", "--worker"};

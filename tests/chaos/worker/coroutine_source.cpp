@@ -60,10 +60,9 @@ class CoroutineHold final : public LatchkeyHold {
 
 class CoroutineSources final : public LockSources {
  public:
-  CoroutineSources(const std::string& uri, int min_replicas)
+  explicit CoroutineSources(const std::string& uri)
       : uri_(uri),
-        min_replicas_(min_replicas),
-        locks_(connect_worker(uri, min_replicas)),
+        locks_(connect_worker(uri)),
         work_(asio::make_work_guard(loop_)),
         thread_([this] { loop_.run(); }) {
     use_thread_pool(locks_, blocking_attempts_);
@@ -98,7 +97,7 @@ class CoroutineSources final : public LockSources {
       return std::make_unique<CoroutineHold>(all_.loop_, std::move(*hold));
     }
     std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) override {
-      return chaos::acquire_without_threads(all_.uri_, all_.min_replicas_, request);
+      return chaos::acquire_without_threads(all_.uri_, request);
     }
 
    private:
@@ -107,7 +106,6 @@ class CoroutineSources final : public LockSources {
   };
 
   const std::string uri_;
-  const int min_replicas_;
   asio::thread_pool blocking_attempts_{4};  // for a store whose client blocks
   Locks locks_;
   asio::io_context loop_;
@@ -117,8 +115,8 @@ class CoroutineSources final : public LockSources {
 
 }  // namespace
 
-std::unique_ptr<LockSources> coroutine_sources(const std::string& uri, int min_replicas) {
-  return std::make_unique<CoroutineSources>(uri, min_replicas);
+std::unique_ptr<LockSources> coroutine_sources(const std::string& uri) {
+  return std::make_unique<CoroutineSources>(uri);
 }
 
 }  // namespace latchkey::chaos

@@ -34,12 +34,11 @@ class LatchkeyHold : public HeldLock {
   const std::uint64_t limits_before_;  ///< how many losses of the key were named before
 };
 
-Locks connect_worker(const std::string& uri, int min_replicas);
+Locks connect_worker(const std::string& uri);
 
 /// Acquires on the calling thread, which waits itself. Null: busy.
 std::unique_ptr<HeldLock> acquire_blocking(const Locks& locks, const Request& request);
 /// Acquires with Locks of its own, while no thread can be made. Null: busy.
-std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, int min_replicas,
-                                                  const Request& request);
+std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, const Request& request);
 
 }  // namespace latchkey::chaos

@@ -42,8 +42,7 @@ class LimitLosses final : public Listener {
 
 class LatchkeySources final : public LockSources {
  public:
-  LatchkeySources(const std::string& uri, int min_replicas)
-      : uri_(uri), min_replicas_(min_replicas), locks_(connect_worker(uri, min_replicas)) {}
+  explicit LatchkeySources(const std::string& uri) : uri_(uri), locks_(connect_worker(uri)) {}
   ~LatchkeySources() override { locks_.close(2s); }
   LatchkeySources(const LatchkeySources&) = delete;
   LatchkeySources& operator=(const LatchkeySources&) = delete;
@@ -60,7 +59,7 @@ class LatchkeySources final : public LockSources {
       return acquire_blocking(all_.locks_, request);
     }
     std::unique_ptr<HeldLock> acquire_without_threads(const Request& request) override {
-      return chaos::acquire_without_threads(all_.uri_, all_.min_replicas_, request);
+      return chaos::acquire_without_threads(all_.uri_, request);
     }
 
    private:
@@ -68,7 +67,6 @@ class LatchkeySources final : public LockSources {
   };
 
   const std::string uri_;
-  const int min_replicas_;
   Locks locks_;
 };
 
@@ -81,12 +79,11 @@ LatchkeyHold::LatchkeyHold(Hold hold)
 
 bool LatchkeyHold::limit_named() const { return LimitLosses::all()->of(key_) != limits_before_; }
 
-Locks connect_worker(const std::string& uri, int min_replicas) {
+Locks connect_worker(const std::string& uri) {
   return Locks::connect(uri, {.watchdog = watchdog_period,
                               .command_timeout = 500ms,
                               .unavailable_after = 3s,
                               .startup = Startup::allow_down,
-                              .min_replicas = min_replicas,
                               .listener = LimitLosses::all()});
 }
 
@@ -100,17 +97,16 @@ std::unique_ptr<HeldLock> acquire_blocking(const Locks& locks, const Request& re
   return std::make_unique<LatchkeyHold>(std::move(*hold));
 }
 
-std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, int min_replicas,
-                                                  const Request& request) {
-  const Locks fresh = connect_worker(uri, min_replicas);
+std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, const Request& request) {
+  const Locks fresh = connect_worker(uri);
   const tests::NoThreads none;
   return acquire_blocking(fresh, request);
 }
 
 std::string name_of_key(std::uint32_t key) { return std::string(key_names.at(key)); }
 
-std::unique_ptr<LockSources> latchkey_sources(const std::string& uri, int min_replicas) {
-  return std::make_unique<LatchkeySources>(uri, min_replicas);
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri) {
+  return std::make_unique<LatchkeySources>(uri);
 }
 
 }  // namespace latchkey::chaos

@@ -115,8 +115,8 @@ inline constexpr int semaphore_permits = 3;
 
 std::string name_of_key(std::uint32_t key);
 
-std::unique_ptr<LockSources> latchkey_sources(const std::string& uri, int min_replicas);
-std::unique_ptr<LockSources> coroutine_sources(const std::string& uri, int min_replicas);
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri);
+std::unique_ptr<LockSources> coroutine_sources(const std::string& uri);
 /// The type that a worker of Redisson asks for.
 ///
 /// Redisson grants a READ or WRITE although another client has a plain lock of that name, so the

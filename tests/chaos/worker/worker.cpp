@@ -23,7 +23,6 @@ std::vector<std::string> WorkerArguments::words() const {
           std::to_string(seed),
           std::to_string(static_cast<int>(client)),
           std::to_string(static_cast<int>(kind)),
-          std::to_string(min_replicas),
           std::to_string(types),
           uri};
 }
@@ -37,9 +36,8 @@ WorkerArguments WorkerArguments::parse(const std::vector<std::string>& words) {
           .seed = number(4),
           .client = static_cast<Client>(number(5)),
           .kind = static_cast<WorkerKind>(number(6)),
-          .min_replicas = static_cast<int>(number(7)),
-          .types = static_cast<LockTypes>(number(8)),
-          .uri = words.at(9)};
+          .types = static_cast<LockTypes>(number(7)),
+          .uri = words.at(8)};
 }
 
 namespace {
@@ -49,13 +47,13 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, Shared
     return defective_sources(arguments.client, arguments.port, arguments.worker);
   }
   if (arguments.kind == WorkerKind::coroutines) {
-    return coroutine_sources(arguments.uri, arguments.min_replicas);
+    return coroutine_sources(arguments.uri);
   }
   if (arguments.kind == WorkerKind::redisson) return redisson_sources(arguments.uri);
   if (arguments.kind == WorkerKind::tool) {
     return tool_sources(arguments.uri, shared.workers.at(arguments.worker));
   }
-  return latchkey_sources(arguments.uri, arguments.min_replicas);
+  return latchkey_sources(arguments.uri);
 }
 
 /// Records a visit of the first thread, so that the judge asks which fault explains the refusal.

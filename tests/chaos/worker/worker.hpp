@@ -19,7 +19,6 @@ struct WorkerArguments {
   std::uint64_t seed = 0;
   Client client = Client::latchkey;
   WorkerKind kind = WorkerKind::threads;
-  int min_replicas = 0;
   LockTypes types = 0;
   std::string uri;
 

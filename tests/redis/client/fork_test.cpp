@@ -22,7 +22,7 @@ class RedisFork : public ::testing::TestWithParam<bool> {
   [[nodiscard]] std::string uri() const {
     if (!GetParam()) return server_.unix_uri();
     return "rediss://localhost:" + std::to_string(server_.tls_port()) +
-           "?cafile=" + server_.certificates().authority;
+           "?tls_ca=" + server_.certificates().authority;
   }
   /// The client IDs of latchkey's connections.
   std::string connections() {

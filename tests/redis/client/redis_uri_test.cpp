@@ -42,13 +42,14 @@ TEST(RedisUri, SetLocksHaveAFormat) {
   EXPECT_EQ(uri.owners, OwnerFormat::hold_id);
   EXPECT_EQ(uri.describe(), "redis+set://example.org:6379/3");
   EXPECT_EQ(RedisUri::parse("redis://h").locks, RedisUri::Locks::redisson);
-  const RedisUri tls = RedisUri::parse("rediss+set://h:7000?servername=x&format=redlock");
+  const RedisUri tls = RedisUri::parse("rediss+set://h:7000?tls_server_name=x&format=redlock");
   EXPECT_EQ(tls.transport, RedisUri::Transport::tls);
   EXPECT_EQ(tls.tls_name(), "x");
   EXPECT_EQ(tls.owners, OwnerFormat::redlock);
   EXPECT_EQ(&tls.layout(), &set_layout(OwnerFormat::redlock));
   EXPECT_THAT(refusal_of("redis+set://h?format=base64"), HasSubstr("'base64'"));
-  EXPECT_THAT(refusal_of("redis+set://h?formt=redlock"), HasSubstr("client_name, format"));
+  EXPECT_THAT(refusal_of("redis+set://h?formt=redlock"),
+              HasSubstr("client_name, min_replicas, format"));
 }
 
 TEST(RedisUri, OmittedPartsHaveDefaults) {
@@ -89,13 +90,15 @@ TEST(RedisUri, UnixSockets) {
 
 TEST(RedisUri, TlsOptions) {
   const RedisUri uri = RedisUri::parse(
-      "rediss://h?cafile=/etc/ca.pem&cert=/c.pem&key=/k.pem&servername=redis.example.org");
+      "rediss://h?tls_ca=/etc/ca.pem&tls_cert=/c.pem&tls_key=/k.pem"
+      "&tls_server_name=redis.example.org");
   EXPECT_EQ(uri.transport, RedisUri::Transport::tls);
-  EXPECT_EQ(uri.ca_file, "/etc/ca.pem");
-  EXPECT_EQ(uri.certificate_file, "/c.pem");
-  EXPECT_EQ(uri.key_file, "/k.pem");
-  EXPECT_EQ(uri.server_name, "redis.example.org");
+  EXPECT_EQ(uri.tls.ca, "/etc/ca.pem");
+  EXPECT_EQ(uri.tls.certificate, "/c.pem");
+  EXPECT_EQ(uri.tls.key, "/k.pem");
+  EXPECT_EQ(uri.tls.server_name, "redis.example.org");
   EXPECT_EQ(uri.describe(), "rediss://h:6379/0");
+  EXPECT_EQ(RedisUri::parse("rediss://h?tls_cert=/both.pem").tls.key, "/both.pem");
 }
 
 TEST(RedisUri, TheDescriptionContainsNoSecrets) {
@@ -128,17 +131,22 @@ TEST(RedisUri, ErrorsListTheValidOptions) {
   EXPECT_THAT(
       refusal_of("redis://h?timeout=3"),
       HasSubstr("unknown option 'timeout' in the redis:// URI; expected one of client_name"));
-  EXPECT_THAT(refusal_of("redis://h?cafile=/x"),
-              HasSubstr("unknown option 'cafile' in the redis://"));
+  EXPECT_THAT(refusal_of("redis://h?tls_ca=/x"),
+              HasSubstr("the option 'tls_ca' of the redis:// URI needs rediss://"));
+  EXPECT_THAT(refusal_of("redis+cluster://h?tls_ca=/x"), HasSubstr("needs rediss+cluster://"));
   EXPECT_THAT(refusal_of("rediss://h?ca=/x"),
-              HasSubstr("client_name, cafile, cert, key, servername"));
-  EXPECT_THAT(refusal_of("redis+unix:///s?port=1"), HasSubstr("client_name, db"));
-  EXPECT_THAT(refusal_of("redis://h?db=1"), HasSubstr("unknown option 'db'"));
-  EXPECT_THAT(refusal_of("redis+unix:///s?db=a"), HasSubstr("invalid database 'a'"));
+              HasSubstr("client_name, min_replicas, tls_ca, tls_cert, tls_key, tls_server_name"));
+  EXPECT_THAT(refusal_of("redis+unix:///s?port=1"), HasSubstr("client_name, min_replicas, db"));
+  EXPECT_THAT(refusal_of("redis://h?db=1"),
+              HasSubstr("the option 'db' of the redis:// URI needs redis+unix://; here the "
+                        "database is the path, as in redis://host/1"));
+  EXPECT_THAT(refusal_of("redis+unix:///s?db=a"),
+              HasSubstr("invalid value 'a' of the option 'db'"));
   EXPECT_THAT(refusal_of("redis://h?client_name"), HasSubstr("'client_name'"));
   EXPECT_THAT(refusal_of("redis://h?client_name="), HasSubstr("missing value"));
   EXPECT_THAT(refusal_of("redis://h?client_name=a%20b"), HasSubstr("without spaces"));
-  EXPECT_THAT(refusal_of("rediss://h?cert=/c"), HasSubstr("given together"));
+  EXPECT_THAT(refusal_of("rediss://h?tls_key=/k"),
+              HasSubstr("the option 'tls_key' of the rediss:// URI needs 'tls_cert'"));
   EXPECT_THAT(refusal_of("redis://h?"), HasSubstr("missing value of the option ''"));
 }
 
@@ -185,7 +193,7 @@ TEST(RedisUri, SentinelsAndTheirMaster) {
 }
 
 TEST(RedisUri, NodesOfACluster) {
-  const RedisUri uri = RedisUri::parse("rediss+cluster://:pw@h1,h2:7000?cafile=/ca");
+  const RedisUri uri = RedisUri::parse("rediss+cluster://:pw@h1,h2:7000?tls_ca=/ca");
   EXPECT_EQ(uri.deployment, RedisUri::Deployment::cluster);
   EXPECT_EQ(uri.transport, RedisUri::Transport::tls);
   EXPECT_THAT(uri.endpoints, ElementsAre(Endpoint{"h1", 6379}, Endpoint{"h2", 7000}));
@@ -199,7 +207,47 @@ TEST(RedisUri, DescriptionsNameTheDeployment) {
               HasSubstr("database '2' in the redis+cluster:// URI; a cluster has database 0"));
   EXPECT_THAT(refusal_of("redis://h1,h2"), HasSubstr("redis+cluster://h1,h2,h3"));
   EXPECT_THAT(refusal_of("redis://h1?sentinel_user=u"),
-              HasSubstr("unknown option 'sentinel_user'"));
+              HasSubstr("'sentinel_user' of the redis:// URI needs redis+sentinel://"));
+}
+
+TEST(RedisUri, ReplicasAndShardedPubSubAreOptions) {
+  EXPECT_EQ(RedisUri::parse("redis://h").min_replicas, 0);
+  for (const char* scheme : {"redis://h", "rediss://h", "redis+unix:///s", "redis+sentinel://h/m",
+                             "redis+cluster://h", "redis+set://h"}) {
+    EXPECT_EQ(RedisUri::parse(std::string(scheme) + "?min_replicas=2").min_replicas, 2) << scheme;
+  }
+  const auto mode_of = [](const std::string& option) {
+    return RedisUri::parse("redis+cluster://h" + option).sharded_pubsub;
+  };
+  EXPECT_EQ(mode_of(""), ShardedPubSub::automatic);
+  EXPECT_EQ(mode_of("?sharded_pubsub=auto"), ShardedPubSub::automatic);
+  EXPECT_EQ(mode_of("?sharded_pubsub=on"), ShardedPubSub::on);
+  EXPECT_EQ(mode_of("?sharded_pubsub=off"), ShardedPubSub::off);
+  for (const char* wrong : {"-1", "101", "two", "1.5", "99999999999"}) {
+    EXPECT_EQ(refusal_of(std::string("redis://h?min_replicas=") + wrong),
+              "invalid value '" + std::string(wrong) +
+                  "' of the option 'min_replicas' in the redis:// URI; expected a whole number "
+                  "from 0 to 100");
+  }
+  EXPECT_EQ(refusal_of("redis+cluster://h?sharded_pubsub=ON"),
+            "invalid value 'ON' of the option 'sharded_pubsub' in the redis+cluster:// URI; "
+            "expected on, off or auto");
+}
+
+// The option would have no effect there.
+TEST(RedisUri, ShardedPubSubNeedsACluster) {
+  for (const std::string scheme : {"redis", "redis+set"}) {
+    EXPECT_EQ(refusal_of(scheme + "://h?sharded_pubsub=off"),
+              "the option 'sharded_pubsub' of the " + scheme + ":// URI needs redis+cluster://");
+  }
+}
+
+TEST(RedisUri, AnOldNameOfATlsOptionIsRefusedWithTheNewOne) {
+  EXPECT_EQ(refusal_of("rediss://h?cafile=/x"),
+            "the option 'cafile' of the rediss:// URI is now called 'tls_ca'");
+  EXPECT_THAT(refusal_of("rediss://h?cert=/x"), HasSubstr("is now called 'tls_cert'"));
+  EXPECT_THAT(refusal_of("rediss://h?key=/x"), HasSubstr("is now called 'tls_key'"));
+  EXPECT_THAT(refusal_of("redis://h?servername=x"), HasSubstr("is now called 'tls_server_name'"));
 }
 
 TEST(RedisUri, PercentSignsNeedTwoDigits) {

@@ -32,10 +32,11 @@ class RedisTls : public ::testing::Test {
  protected:
   [[nodiscard]] std::string uri(const std::string& host, const std::string& options) const {
     return "rediss://" + host + ":" + std::to_string(server_.tls_port()) +
-           "?cafile=" + server_.certificates().authority + options;
+           "?tls_ca=" + server_.certificates().authority + options;
   }
   [[nodiscard]] std::string with_client() const {
-    return "&cert=" + server_.certificates().client + "&key=" + server_.certificates().client_key;
+    return "&tls_cert=" + server_.certificates().client +
+           "&tls_key=" + server_.certificates().client_key;
   }
   template <class Thrown = BackendRefused>
   static std::string refusal_of(const std::string& uri) {
@@ -74,7 +75,7 @@ TEST_F(RedisTls, ACertificateMayBeForAnAddress) {
 
 TEST_F(RedisTls, ACertificateOfAnotherAuthorityIsRejected) {
   const std::string said = refusal_of("rediss://localhost:" + std::to_string(server_.tls_port()) +
-                                      "?cafile=" + server_.certificates().other_authority);
+                                      "?tls_ca=" + server_.certificates().other_authority);
   EXPECT_THAT(said, HasSubstr("the certificate of the server 'localhost' is not to be trusted"));
 }
 
@@ -84,13 +85,13 @@ TEST_F(RedisTls, ACertificateUnknownToTheSystemIsRejected) {
 }
 
 TEST_F(RedisTls, ACertificateForAnotherNameIsRejected) {
-  const std::string said = refusal_of(uri("localhost", "&servername=redis.example.org"));
+  const std::string said = refusal_of(uri("localhost", "&tls_server_name=redis.example.org"));
   EXPECT_THAT(said, AllOf(HasSubstr("'redis.example.org' is not to be trusted"),
                           HasSubstr("hostname mismatch")));
 }
 
 TEST_F(RedisTls, ACertificateForAnotherAddressIsRejected) {
-  const std::string said = refusal_of(uri("localhost", "&servername=127.0.0.2"));
+  const std::string said = refusal_of(uri("localhost", "&tls_server_name=127.0.0.2"));
   EXPECT_THAT(said, HasSubstr("IP address mismatch"));
 }
 
@@ -129,13 +130,13 @@ TEST_F(RedisTls, UnusableFilesAreNamed) {
   const auto said = [&](const std::string& text) {
     return refusal_of<std::invalid_argument>(text);
   };
-  EXPECT_THAT(said("rediss://localhost?cafile=/nowhere.pem"),
-              HasSubstr("the option 'cafile' of the Redis URI names '/nowhere.pem'"));
-  EXPECT_THAT(said(uri("localhost", "&cert=/nowhere.pem&key=/nowhere.pem")),
-              HasSubstr("the option 'cert'"));
-  EXPECT_THAT(said(uri("localhost", "&cert=" + server_.certificates().client +
-                                        "&key=" + server_.certificates().server_key)),
-              HasSubstr("the option 'key'"));
+  EXPECT_THAT(said("rediss://localhost?tls_ca=/nowhere.pem"),
+              HasSubstr("the option 'tls_ca' of the Redis URI names '/nowhere.pem'"));
+  EXPECT_THAT(said(uri("localhost", "&tls_cert=/nowhere.pem&tls_key=/nowhere.pem")),
+              HasSubstr("the option 'tls_cert'"));
+  EXPECT_THAT(said(uri("localhost", "&tls_cert=" + server_.certificates().client +
+                                        "&tls_key=" + server_.certificates().server_key)),
+              HasSubstr("the option 'tls_key'"));
 }
 
 class RedisTlsBothWays : public RedisTls {
@@ -167,7 +168,7 @@ TEST_F(RedisTls, AnOlderTlsThan12IsRejected) {
   const TlsServer old(server_.certificates(), {"-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"});
   const std::string said =
       refusal_of<LockError>("rediss://localhost:" + std::to_string(old.port()) +
-                            "?cafile=" + server_.certificates().authority);
+                            "?tls_ca=" + server_.certificates().authority);
   EXPECT_THAT(said, AllOf(HasSubstr("protocol"), Not(HasSubstr("redis: is without"))));
 }
 
@@ -198,7 +199,7 @@ TEST_F(RedisTls, AnAuthorityThatIsNoLongerTrustedIsNoReasonToDoWithoutTls) {
   const std::string trusted = server_.folder() / "trusted.pem";
   std::filesystem::copy_file(server_.certificates().authority, trusted);
   const Locks locks = Locks::connect("rediss://localhost:" + std::to_string(server_.tls_port()) +
-                                     "?cafile=" + trusted);
+                                     "?tls_ca=" + trusted);
   ASSERT_TRUE(locks.lock("a").try_acquire().has_value());
   server_.kill();
   server_.certificates().renew();

@@ -37,6 +37,9 @@ class RedisClusterTest : public ::testing::Test {
   static Locks connect(const Options& options = {}) {
     return Locks::connect(cluster().uri(), options);
   }
+  static Locks connect_with(const std::string& sharded_pubsub) {
+    return Locks::connect(cluster().uri() + "?sharded_pubsub=" + sharded_pubsub);
+  }
   static std::size_t owner_of(std::string_view key) {
     return cluster().owner_of(cluster().slot_of(key));
   }
@@ -49,9 +52,10 @@ class RedisClusterTest : public ::testing::Test {
   }
 
   static bool has_shards() { return cluster().node(0).version() >= 700; }
-  static std::vector<ShardedPubSub> kinds() {
-    if (!has_shards()) return {ShardedPubSub::OFF, ShardedPubSub::AUTO};
-    return {ShardedPubSub::ON, ShardedPubSub::OFF, ShardedPubSub::AUTO};
+  /// The values of sharded_pubsub that this server can do.
+  static std::vector<std::string> kinds() {
+    if (!has_shards()) return {"off", "auto"};
+    return {"on", "off", "auto"};
   }
 
   /// A thread that waits for the key, and when it was granted.
@@ -110,13 +114,13 @@ TEST_F(RedisClusterTest, AServerThatIsNotInAClusterIsNamed) {
 }
 
 TEST_F(RedisClusterTest, AWaiterIsWokenByEitherKindOfChannel) {
-  for (const ShardedPubSub kind : kinds()) {
-    const Locks locks = connect({.sharded = kind});
-    const std::string key = "woken:" + std::to_string(static_cast<int>(kind));
-    Hold hold = connect({.sharded = kind}).lock(key).acquire();
+  for (const std::string& kind : kinds()) {
+    const Locks locks = connect_with(kind);
+    const std::string key = "woken:" + kind;
+    Hold hold = connect_with(kind).lock(key).acquire();
     Waiter waiter(locks, key);
     auto client = cluster().node(owner_of(key)).client();
-    const bool shards = has_shards() && kind != ShardedPubSub::OFF;
+    const bool shards = has_shards() && kind != "off";
     const char* const of = shards ? "SHARDCHANNELS" : "CHANNELS";
     EXPECT_TRUE(
         eventually([&] { return !client({"PUBSUB", of, "*" + key + "*"}).list().empty(); }));
@@ -131,12 +135,12 @@ TEST_F(RedisClusterTest, AWaiterIsWokenByEitherKindOfChannel) {
 }
 
 TEST_F(RedisClusterTest, AHoldAndItsWaiterFollowAMigratedSlot) {
-  for (const ShardedPubSub kind : kinds()) {
-    if (kind == ShardedPubSub::AUTO && has_shards()) continue;  // as ON
-    const Locks locks = connect({.sharded = kind});
-    const std::string key = "moved:" + std::to_string(static_cast<int>(kind));
+  for (const std::string& kind : kinds()) {
+    if (kind == "auto" && has_shards()) continue;  // as on
+    const Locks locks = connect_with(kind);
+    const std::string key = "moved:" + kind;
     const std::size_t slot = cluster().slot_of(key), from = owner_of(key), to = other_than(from);
-    Hold hold = connect({.sharded = kind}).lock(key).acquire();
+    Hold hold = connect_with(kind).lock(key).acquire();
     Waiter waiter(locks, key);
     std::this_thread::sleep_for(200ms);
     cluster().migrate_slot(slot, from, to);
@@ -195,8 +199,8 @@ TEST_F(RedisClusterTest, KeysOfOneSlotAreAcquiredInOneStep) {
 TEST_F(RedisClusterTest, AReplicasAddressIsEnoughToConnect) {
   const std::size_t replica = cluster().replicas_of(cluster().masters().front()).front();
   const Locks locks =
-      Locks::connect("redis+cluster://127.0.0.1:" + std::to_string(cluster().node(replica).port()),
-                     {.min_replicas = 1});
+      Locks::connect("redis+cluster://127.0.0.1:" + std::to_string(cluster().node(replica).port()) +
+                     "?min_replicas=1");
   for (const char* const key : {"a", "b", "c", "d"}) {
     EXPECT_TRUE(locks.lock(key).acquire(2s).release());
   }

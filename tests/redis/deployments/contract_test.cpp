@@ -39,11 +39,11 @@ struct OverCluster {
 struct OverSentinels {
   std::unique_ptr<Backend> backend() {
     static SentinelGroup group({.replicas = 1, .quorum = 2, .down_after = patience});
-    return detail::redis::make_redis_backend(group.uri(), options());
+    return detail::redis::make_redis_backend(group.uri() + "?min_replicas=1", options());
   }
   std::string fresh_key() { return next_key(); }
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
-  Options options() { return {.min_replicas = 1}; }
+  Options options() { return {}; }
 };
 
 }  // namespace

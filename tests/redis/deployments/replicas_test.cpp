@@ -1,4 +1,4 @@
-// Options::min_replicas: a grant waits until replicas confirm it.
+// The option min_replicas: a grant waits until replicas confirm it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,8 +22,9 @@ using ::testing::HasSubstr;
 class RedisReplicas : public ::testing::Test {
  protected:
   Locks connect(int min_replicas, std::chrono::milliseconds timeout = 2s) {
-    return Locks::connect(servers_.master().tcp_uri(),
-                          {.command_timeout = timeout, .min_replicas = min_replicas});
+    return Locks::connect(
+        servers_.master().tcp_uri() + "?min_replicas=" + std::to_string(min_replicas),
+        {.command_timeout = timeout});
   }
 
   Replicated servers_{{.replicas = 2}};
@@ -95,10 +96,10 @@ TEST_F(RedisReplicas, AServerWithoutWaitIsRefused) {
   const std::string uri = "redis://plain:x@127.0.0.1:" + std::to_string(servers_.master().port());
   EXPECT_NO_THROW(Locks::connect(uri));
   try {
-    Locks::connect(uri, {.min_replicas = 1});
+    Locks::connect(uri + "?min_replicas=1");
     ADD_FAILURE() << "taken";
   } catch (const BackendRefused& error) {
-    EXPECT_THAT(error.what(), HasSubstr("refused WAIT, which Options::min_replicas needs"));
+    EXPECT_THAT(error.what(), HasSubstr("refused WAIT, which the option min_replicas needs"));
   }
 }
 

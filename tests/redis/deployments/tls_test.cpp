@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 std::string uri_of(const std::string& scheme, const RedisServer& server, const std::string& rest,
                    const Certificates& files) {
   return scheme + "://127.0.0.1:" + std::to_string(server.tls_port()) + rest +
-         "?cafile=" + files.authority;
+         "?tls_ca=" + files.authority;
 }
 
 TEST(RedisTlsDeployments, ASentinelAndItsMasterAreUsedOverTls) {

@@ -49,7 +49,7 @@ class RedisLateRelease : public ::testing::TestWithParam<const char*> {
 
   std::string tls_uri() {
     return "rediss://127.0.0.1:" + std::to_string(server_.tls_port()) +
-           "?cafile=" + server_.certificates().authority;
+           "?tls_ca=" + server_.certificates().authority;
   }
 
   RedisServer server_{{.tls = true}};

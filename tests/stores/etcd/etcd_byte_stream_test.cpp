@@ -89,7 +89,7 @@ class EtcdByteStream : public ::testing::Test {
   const Certificates files_{folder_, "IP:127.0.0.1"};
   StreamPeer peer_;
   detail::stores::DescriptorSet descriptors_;
-  ByteStream stream_{descriptors_, {true, files_.authority, {}, {}}};
+  ByteStream stream_{descriptors_, {files_.authority, {}, {}, {}, {}}};
   std::string received_;
 };
 
@@ -136,7 +136,7 @@ TEST(EtcdByteStreams, AnAddressWithAZoneIsNotThatOfThisMachine) {
   ASSERT_EQ(::listen(listening.get(), 1), 0);
   ASSERT_EQ(::getsockname(listening.get(), plain, &size), 0);
   detail::stores::DescriptorSet descriptors;
-  ByteStream stream(descriptors, {});
+  ByteStream stream(descriptors, {{}, {}, {}, {}, "etcds://"});
   stream.connect({"fe80::1%lo", ntohs(address.sin6_port)});
   std::string received;
   EXPECT_TRUE(eventually([&] {

@@ -29,7 +29,11 @@ TEST(EtcdUri, WhatIsWrongIsNamed) {
            Wrong{"etcd://host/?session=1s", "from 2 s on"},
            Wrong{"etcd://host/?session=2500ms", "2500ms"},
            Wrong{"etcd://host/?sesion=5s", "sesion"},
-           Wrong{"etcd://host/?cafile=x", "etcds://"},
+           Wrong{"etcd://host/?tls_ca=x", "'tls_ca' of the etcd URI needs etcds://"},
+           Wrong{"etcds://host/?tls_key=x", "'tls_key' of the etcd URI needs 'tls_cert'"},
+           Wrong{"etcds://host/?cafile=x", "'cafile' of the etcd URI is now called 'tls_ca'"},
+           Wrong{"etcds://host/?cert=x", "'cert' of the etcd URI is now called 'tls_cert'"},
+           Wrong{"etcds://host/?key=x", "'key' of the etcd URI is now called 'tls_key'"},
            Wrong{"etcd://:secret@host", "missing user"},
        }) {
     const std::string said = etcd_refusal(uri);

@@ -23,8 +23,8 @@ class EtcdTls : public ::testing::Test {
  protected:
   [[nodiscard]] std::string uri(const std::string& authority, const std::string& host) const {
     const Certificates& files = server_.certificates();
-    return "etcds://" + host + ':' + std::to_string(server_.port()) + "/?cafile=" + authority +
-           "&cert=" + files.client + "&key=" + files.client_key;
+    return "etcds://" + host + ':' + std::to_string(server_.port()) + "/?tls_ca=" + authority +
+           "&tls_cert=" + files.client + "&tls_key=" + files.client_key;
   }
 
   EtcdServer server_{EtcdServer::Tls::on};
@@ -53,10 +53,10 @@ TEST_F(EtcdTls, WhatIsWrongIsNamed) {
   const std::string plain = etcd_refusal("etcd://" + server_.address());
   EXPECT_NE(plain.find("only with TLS (etcds://)"), std::string::npos) << plain;
   const std::string missing = etcd_refusal(uri("/nowhere.pem", "127.0.0.1"));
-  EXPECT_NE(missing.find("'cafile' of the etcd URI names '/nowhere.pem'"), std::string::npos)
+  EXPECT_NE(missing.find("'tls_ca' of the etcd URI names '/nowhere.pem'"), std::string::npos)
       << missing;
   const std::string anonymous =
-      etcd_refusal("etcds://" + server_.address() + "/?cafile=" + files.authority);
+      etcd_refusal("etcds://" + server_.address() + "/?tls_ca=" + files.authority);
   EXPECT_NE(anonymous.find("TLS"), std::string::npos) << anonymous;
   const EtcdServer without;
   const std::string no_tls = etcd_refusal("etcds://" + without.address());
@@ -68,7 +68,7 @@ TEST_F(EtcdTls, ACertificateForAnotherNameIsRejected) {
   std::filesystem::create_directory(folder);
   const Certificates files(folder, "DNS:other.example.org,IP:127.0.0.9");
   const TlsServer other(files, {});
-  const std::string port = std::to_string(other.port()), rest = "/?cafile=" + files.authority;
+  const std::string port = std::to_string(other.port()), rest = "/?tls_ca=" + files.authority;
   const std::string name = etcd_refusal("etcds://localhost:" + port + rest);
   EXPECT_NE(name.find("hostname mismatch"), std::string::npos) << name;
   const std::string address = etcd_refusal("etcds://127.0.0.1:" + port + rest);
@@ -79,7 +79,7 @@ TEST_F(EtcdTls, AnOlderTlsThan12IsRejected) {
   const Certificates& files = server_.certificates();
   const TlsServer old(files, {"-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"});
   const std::string why = etcd_refusal("etcds://127.0.0.1:" + std::to_string(old.port()) +
-                                       "/?cafile=" + files.authority);
+                                       "/?tls_ca=" + files.authority);
   EXPECT_NE(why.find("protocol"), std::string::npos) << why;
   EXPECT_EQ(why.find("etcd: is without TLS"), std::string::npos) << why;
 }
@@ -120,8 +120,8 @@ TEST_F(EtcdTls, ACertificateThatTheServerRefusesIsNamedAsThat) {
   std::filesystem::copy_file(files.client_key, key);
   Options options;
   options.command_timeout = 500ms;
-  const Locks locks = etcd_locks("etcds://" + server_.address() + "/?cafile=" + files.authority +
-                                     "&cert=" + certificate + "&key=" + key,
+  const Locks locks = etcd_locks("etcds://" + server_.address() + "/?tls_ca=" + files.authority +
+                                     "&tls_cert=" + certificate + "&tls_key=" + key,
                                  options);
   EXPECT_TRUE(locks.lock("key").try_acquire(1s, 5s));
   std::filesystem::create_directory(server_.folder() / "strange");
@@ -137,7 +137,7 @@ TEST_F(EtcdTls, ACertificateThatTheServerRefusesIsNamedAsThat) {
     } catch (const BackendUnavailable& unavailable) {
       why = unavailable.what();
     }
-    return why.find("a certificate (cert=) that it trusts") != std::string::npos;
+    return why.find("a certificate (tls_cert=) that it trusts") != std::string::npos;
   })) << why;
   EXPECT_EQ(why.find("etcd: is without TLS"), std::string::npos) << why;
 }

@@ -43,9 +43,9 @@ class MongoDbTls : public ::testing::Test {
                                            const std::string& authority) {
     register_mongodb();
     try {
-      static_cast<void>(Locks::connect("mongodb://" + host + ':' + std::to_string(server.port()) +
-                                           "/locks?tls=true&tlsCAFile=" + authority,
-                                       {.command_timeout = 2s}));
+      static_cast<void>(Locks::connect(
+          "mongodb://" + host + ':' + std::to_string(server.port()) + "/locks?tls_ca=" + authority,
+          {.command_timeout = 2s}));
     } catch (const Error& error) {
       return error.what();
     }

@@ -76,8 +76,10 @@ TEST(MongoDbUri, ShedLocksCollectionIsTheDefaultOfItsSchema) {
 
 TEST(MongoDbUri, AWrongUriIsOneSentenceThatNamesTheWordAndTheCure) {
   EXPECT_THAT(refusal("mongodb://h"), HasSubstr("names no database; expected mongodb://"));
-  EXPECT_THAT(refusal("mongodb://h/db?schema=spring"),
-              HasSubstr("unknown schema 'spring'; expected latchkey or shedlock"));
+  EXPECT_THAT(
+      refusal("mongodb://h/db?schema=spring"),
+      HasSubstr("invalid value 'spring' of the option 'schema' in the MongoDB URI; expected "
+                "latchkey or shedlock"));
   EXPECT_THAT(refusal("mongodb://h/db?colection=x"),
               HasSubstr("unknown option 'colection'; expected collection, schema"));
   EXPECT_THAT(refusal("mongodb://h/db?socketTimeoutMS=5"),
@@ -85,6 +87,29 @@ TEST(MongoDbUri, AWrongUriIsOneSentenceThatNamesTheWordAndTheCure) {
   EXPECT_THAT(refusal("mongodb://h/db?collection=a$b"), HasSubstr("the collection 'a$b'"));
   EXPECT_THAT(refusal("mongodb://h/db?w=0"), HasSubstr("leave it out for w=majority"));
   EXPECT_THAT(refusal("mongodb://h:port/db"), HasSubstr("expected mongodb://"));
+}
+
+TEST(MongoDbUri, TlsOptionsAreGivenToLibmongocByItsNames) {
+  const auto files = [](const std::string& options) {
+    const Settings settings = parse_uri("mongodb://h/db?" + options, 2s);
+    const auto text = [&](const char* name) {
+      return ::mongoc_uri_get_option_as_utf8(settings.uri.get(), name, "none");
+    };
+    return std::string(settings.tls ? "" : "no TLS, ") + text(MONGOC_URI_TLSCAFILE) + ' ' +
+           text(MONGOC_URI_TLSCERTIFICATEKEYFILE);
+  };
+  EXPECT_EQ(files("tls_ca=/ca.pem&tls_cert=%2Fboth.pem"), "/ca.pem /both.pem");
+  EXPECT_EQ(files("tls=true&tls_ca=/ca.pem"), "/ca.pem none");
+  EXPECT_EQ(files("tls_cert=/both.pem&tls_key=/both.pem"), "none /both.pem");
+  EXPECT_EQ(files("tls=true&tlsCAFile=/ca.pem"), "/ca.pem none");
+  EXPECT_EQ(files("w=2"), "no TLS, none none");
+  EXPECT_THAT(refusal("mongodb://h/db?tls_cert=/c&tls_key=/k"),
+              HasSubstr("reads the certificate and its key from one file; expected tls_cert"));
+  EXPECT_THAT(refusal("mongodb://h/db?tls_key=/k"),
+              HasSubstr("the option 'tls_key' of the MongoDB URI needs 'tls_cert'"));
+  EXPECT_THAT(refusal("mongodb://h/db?tls_ca=/a&tlsCAFile=/b"),
+              HasSubstr("is libmongoc's; beside tls_ca and tls_cert leave it out"));
+  EXPECT_THAT(refusal("mongodb://h/db?tls=false&tls_ca=/a"), HasSubstr("tls=false contradicts"));
 }
 
 // The clock of a secondary decided whether a lease had ended, and a check read an old document.

@@ -87,10 +87,10 @@ struct Encrypted {
   }
 };
 
-std::string ca(const std::string& file) { return "ssl_ca=" + file; }
+std::string ca(const std::string& file) { return "tls_ca=" + file; }
 
 std::string with_client(const Certificates& certificates) {
-  return "ssl_cert=" + certificates.client + "&ssl_key=" + certificates.client_key;
+  return "tls_cert=" + certificates.client + "&tls_key=" + certificates.client_key;
 }
 
 /// A server without TLS that asks the client to log in by another plugin.
@@ -229,11 +229,11 @@ TEST(MysqlLogin, TlsIsOfVersion12AtLeast) {
 TEST(MysqlLogin, AFileThatCannotBeReadIsNamed) {
   const Certificates& files = Encrypted::instance().certificates;
   const std::string uri = mysql_server().uri();
-  for (const std::string& options : {"ssl_ca=/nowhere/x.pem&" + with_client(files),
-                                     "ssl_cert=/nowhere/x.pem&ssl_key=" + files.client_key,
-                                     "ssl_cert=" + files.client + "&ssl_key=/nowhere/x.pem"}) {
+  for (const std::string& options : {"tls_ca=/nowhere/x.pem&" + with_client(files),
+                                     "tls_cert=/nowhere/x.pem&tls_key=" + files.client_key,
+                                     "tls_cert=" + files.client + "&tls_key=/nowhere/x.pem"}) {
     const std::string said = start_error_of(uri + "?" + options);
-    EXPECT_TRUE(says(said, "the file '/nowhere/x.pem' of the option 'ssl_")) << said;
+    EXPECT_TRUE(says(said, "the file '/nowhere/x.pem' of the option 'tls_")) << said;
     EXPECT_TRUE(says(said, "cannot be read: No such file or directory")) << said;
   }
 }

@@ -53,7 +53,7 @@ std::string make_database(const std::string& name) {
 
 TEST(MysqlUri, PartsAreDecoded) {
   const MysqlUri uri = MysqlUri::parse(
-      "mysql://me:p%40ss%3A@db.example:3307/my%20app?create=yes&poll=5ms&ssl_ca=%2Fca.pem");
+      "mysql://me:p%40ss%3A@db.example:3307/my%20app?create=yes&poll=5ms&tls_ca=%2Fca.pem");
   EXPECT_EQ(uri.user, "me");
   EXPECT_EQ(uri.password, "p@ss:");
   EXPECT_EQ(uri.host.host, "db.example");
@@ -61,7 +61,7 @@ TEST(MysqlUri, PartsAreDecoded) {
   EXPECT_EQ(uri.database, "my app");
   EXPECT_TRUE(uri.create);
   EXPECT_EQ(uri.poll, 5ms);
-  EXPECT_EQ(uri.ssl_ca, "/ca.pem");
+  EXPECT_EQ(uri.tls.ca, "/ca.pem");
   EXPECT_EQ(uri.describe(), "mysql://db.example:3307/my app");
 }
 
@@ -74,7 +74,15 @@ TEST(MysqlUri, MistakesAreOneSentenceWithTheCure) {
   EXPECT_TRUE(contains(uri_error("mysql://h/app?schema=quartz"), "'quartz'"));
   EXPECT_TRUE(contains(uri_error("mysql://h/app?table=a-b"), "'a-b'"));
   EXPECT_TRUE(contains(uri_error("mysql://h/app?socket=%2Fs"), "invalid host 'h'"));
-  EXPECT_TRUE(contains(uri_error("mysql://h/app?ssl_key=k"), "must be given together"));
+  EXPECT_TRUE(contains(uri_error("mysql://h/app?tls_key=k"),
+                       "the option 'tls_key' of the MySQL URI needs 'tls_cert'"));
+  EXPECT_TRUE(contains(uri_error("mysql://h/app?ssl_ca=x"),
+                       "the option 'ssl_ca' of the MySQL URI is now called 'tls_ca'"));
+  EXPECT_TRUE(contains(uri_error("mysql://h/app?ssl_cert=x"), "is now called 'tls_cert'"));
+  EXPECT_TRUE(contains(uri_error("mysql://h/app?ssl_key=x"), "is now called 'tls_key'"));
+  EXPECT_TRUE(contains(uri_error("mysql://h/app?tls_server_name=x"),
+                       "unknown option 'tls_server_name' in the MySQL URI; expected one of create, "
+                       "schema, table, poll, socket, tls_ca, tls_cert, tls_key"));
   EXPECT_TRUE(contains(uri_error("mysql://h/app?schema=shedlock&create=yes"), "leave it out"));
 }
 

@@ -53,6 +53,30 @@ TEST(PostgresqlUri, PartsAreDecoded) {
   EXPECT_EQ(uri.describe(), "postgresql://one:5433,two:5432/data base");
 }
 
+/// `name=value` of all that libpq is given as it is.
+std::string passed_on(const std::string& uri) {
+  std::string text;
+  for (const auto& [name, value] : PostgresqlUri::parse(uri).parameters) {
+    text += (text.empty() ? "" : " ") + name + '=' + value;
+  }
+  return text;
+}
+
+TEST(PostgresqlUri, TlsOptionsAreGivenToLibpqByItsNames) {
+  EXPECT_EQ(passed_on("postgresql://h/a?tls_ca=/ca&tls_cert=/c&tls_key=/k"),
+            "sslmode=verify-full sslrootcert=/ca sslcert=/c sslkey=/k");
+  EXPECT_EQ(passed_on("postgresql://h/a?tls_ca=/ca&tls_cert=/both"),
+            "sslmode=verify-full sslrootcert=/ca sslcert=/both sslkey=/both");
+  EXPECT_EQ(passed_on("postgresql://h/a?tls_ca=/ca"), "sslmode=verify-full sslrootcert=/ca");
+  EXPECT_EQ(passed_on("postgresql://h/a?sslmode=require&sslrootcert=/ca"),
+            "sslmode=require sslrootcert=/ca");
+  EXPECT_EQ(passed_on("postgresql://h/a"), "");
+  expect_contains(refusal_of_uri("postgresql://h/a?sslmode=require&tls_ca=/ca"),
+                  "the option 'sslmode' of the PostgreSQL URI is libpq's; beside tls_ca");
+  expect_contains(refusal_of_uri("postgresql://h/a?tls_key=/k"),
+                  "the option 'tls_key' of the PostgreSQL URI needs 'tls_cert'");
+}
+
 TEST(PostgresqlUri, TheFolderOfASocketIsAHost) {
   EXPECT_EQ(PostgresqlUri::parse("postgresql:///locks?host=/run/postgresql").hosts[0].host,
             "/run/postgresql");

@@ -1,4 +1,4 @@
-// Tests of what sslmode=verify-full verifies, and of when libpq reads its files.
+// Tests of what tls_ca has libpq verify, and of when libpq reads its files.
 // SPDX-License-Identifier: BSL-1.0
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ class PostgresqlTls : public ::testing::Test {
   }
   [[nodiscard]] std::string uri(const std::string& host, const std::string& authority) const {
     return "postgresql://plain:plain@" + host + ':' + std::to_string(server_.port()) +
-           "/locks?sslmode=verify-full&sslrootcert=" + authority;
+           "/locks?tls_ca=" + authority;
   }
   [[nodiscard]] static std::string failure(const std::string& uri) {
     try {

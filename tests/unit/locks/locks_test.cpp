@@ -113,9 +113,6 @@ TEST(LocksTest, OptionsOutOfRangeAreNamed) {
             "Options::command_timeout is between 1 ms and 1 hour");
   EXPECT_EQ(refused({.unavailable_after = -1ms}),
             "Options::unavailable_after is between 1 ms and 1 day");
-  EXPECT_EQ(refused({.min_replicas = -1}), "Options::min_replicas is not negative");
-  EXPECT_EQ(refused({.min_replicas = 1}),
-            "memory: cannot wait for replicas: Options::min_replicas is 1; expected 0");
   EXPECT_EQ(refused({.prefix = std::string(1'024, 'x')}), "Options::prefix is shorter than 1 KiB");
 }
 

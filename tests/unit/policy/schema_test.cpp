@@ -19,7 +19,7 @@
 namespace latchkey::detail {
 namespace {
 
-constexpr const char* time_pattern = "^[0-9]+(ms|s|m|min|h|d)$";
+constexpr const char* time_pattern = "^(0|[0-9]+(ms|s|m|min|h|d))$";
 
 template <class Names>
 std::string one_of(const Names& names) {
@@ -30,10 +30,11 @@ std::string one_of(const Names& names) {
   return "{\"enum\": [" + text + "]}";
 }
 
+/// YAML takes 0 for a number.
 std::string a_time(std::string_view or_word = {}) {
-  const std::string time = std::string(R"({"type": "string", "pattern": ")") + time_pattern + "\"}";
-  if (or_word.empty()) return time;
-  return "{\"anyOf\": [{\"const\": \"" + std::string(or_word) + "\"}, " + time + "]}";
+  const std::string word = or_word.empty() ? "" : "{\"const\": \"" + std::string(or_word) + "\"}, ";
+  return "{\"anyOf\": [" + word + R"({"const": 0}, {"type": "string", "pattern": ")" +
+         time_pattern + "\"}]}";
 }
 
 std::string schema_of(const SettingMember<std::string>&) {
@@ -116,8 +117,8 @@ TEST(Schema, IsWhatTheReaderAccepts) {
 TEST(Schema, AcceptsTheSameDurationsAsTheReader) {
   const std::regex pattern(time_pattern);
   for (const char* time :
-       {"0s", "250ms", "3s",   "5m",    "5min", "2h",   "1d", "3",   "-3s", "3 s",
-        "s",  "",      "3sec", "3mins", "1.5s", "0x3s", "3S", "+3s", " 3s", "3s "}) {
+       {"0", "0s",   "250ms", "3s",   "5m",   "5min", "2h",  "1d",  "3",   "-3s", "3 s", "s",
+        "",  "3sec", "3mins", "1.5s", "0x3s", "3S",   "+3s", " 3s", "3s ", "00",  "-0"}) {
     const bool accepted = std::holds_alternative<std::chrono::milliseconds>(parse_duration(time));
     EXPECT_EQ(std::regex_match(time, pattern), accepted) << time;
   }

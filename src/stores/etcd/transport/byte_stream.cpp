@@ -55,8 +55,9 @@ std::string text_of(int error) { return std::generic_category().message(error); 
 
 }  // namespace
 
-ByteStream::ByteStream(stores::DescriptorSet& descriptors, const TlsFiles& tls)
-    : descriptors_(descriptors), context_(tls.used ? std::make_unique<TlsContext>(tls) : nullptr) {}
+ByteStream::ByteStream(stores::DescriptorSet& descriptors, const TlsOptions& tls)
+    : descriptors_(descriptors),
+      context_(tls.offered() ? std::make_unique<TlsContext>(tls) : nullptr) {}
 
 void ByteStream::connect(const UriEndpoint& endpoint) {
   close();

@@ -32,7 +32,7 @@ class ByteStream {
   enum class State : std::uint8_t { closed, resolving, connecting, shaking_hands, open, broken };
 
   /// Throws std::invalid_argument if a file of `tls` cannot be used.
-  ByteStream(stores::DescriptorSet& descriptors, const TlsFiles& tls);
+  ByteStream(stores::DescriptorSet& descriptors, const TlsOptions& tls);
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
   ~ByteStream() { close(); }

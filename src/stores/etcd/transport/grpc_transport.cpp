@@ -21,8 +21,9 @@ constexpr const char* cut_off = "malformed reply: a field of the message is cut 
 
 }  // namespace
 
-GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, const TlsFiles& tls)
-    : clock_(clock), scheme_(tls.used ? "https" : "http"), bytes_(descriptors, tls) {}
+GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock,
+                             const TlsOptions& tls)
+    : clock_(clock), scheme_(tls.offered() ? "https" : "http"), bytes_(descriptors, tls) {}
 
 void GrpcTransport::connect(const UriEndpoint& endpoint) {
   server_ = endpoint.text();

@@ -25,7 +25,7 @@ namespace latchkey::inline v1::detail::etcd {
 class GrpcTransport final : private Http2Events {
  public:
   /// Throws std::invalid_argument if a file of `tls` cannot be used.
-  GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, const TlsFiles& tls);
+  GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock, const TlsOptions& tls);
   GrpcTransport(const GrpcTransport&) = delete;
   GrpcTransport& operator=(const GrpcTransport&) = delete;
 

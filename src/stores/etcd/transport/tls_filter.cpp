@@ -70,7 +70,7 @@ bool expects(SSL* session, const std::string& host) noexcept {
          SSL_set_tlsext_host_name(session, host.c_str()) == 1;
 }
 
-std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsFiles& files) {
+std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsOptions& options) {
   std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(SSL_CTX_new(TLS_client_method()));
   if (made == nullptr) throw std::bad_alloc();
   ERR_clear_error();
@@ -80,25 +80,24 @@ std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsFiles& files) 
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_alpn_protos(context, http2.data(), http2.size());
   SSL_CTX_set_default_passwd_cb(context, no_pass_phrase);
-  if (files.authority.empty()) {
+  if (options.ca.empty()) {
     SSL_CTX_set_default_verify_paths(context);
   } else {
-    require(SSL_CTX_load_verify_file(context, files.authority.c_str()) == 1, "cafile",
-            files.authority);
+    require(SSL_CTX_load_verify_file(context, options.ca.c_str()) == 1, "tls_ca", options.ca);
   }
-  if (files.certificate.empty()) return made;
-  require(SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) == 1, "cert",
-          files.certificate);
-  const std::string& key = files.key.empty() ? files.certificate : files.key;
-  const bool fits = SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) == 1 &&
-                    SSL_CTX_check_private_key(context) == 1;
-  require(fits, "key", key);
+  if (options.certificate.empty()) return made;
+  require(SSL_CTX_use_certificate_chain_file(context, options.certificate.c_str()) == 1, "tls_cert",
+          options.certificate);
+  const bool fits =
+      SSL_CTX_use_PrivateKey_file(context, options.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
+      SSL_CTX_check_private_key(context) == 1;
+  require(fits, "tls_key", options.key);
   return made;
 }
 
 /// The file of the system's authorities, if the URI names none.
-std::string authority_file(const TlsFiles& files) {
-  if (!files.authority.empty()) return files.authority;
+std::string authority_file(const TlsOptions& options) {
+  if (!options.ca.empty()) return options.ca;
   const char* const named = std::getenv(X509_get_default_cert_file_env());
   return named != nullptr ? named : X509_get_default_cert_file();
 }
@@ -108,12 +107,15 @@ std::string authority_file(const TlsFiles& files) {
 void FreeTlsContext::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
 void TlsFilter::Free::operator()(SSL* session) const noexcept { SSL_free(session); }
 
-TlsContext::TlsContext(const TlsFiles& files)
-    : files_({authority_file(files), files.certificate, files.key},
-             [files] { return make_context(files); }) {}
+TlsContext::TlsContext(const TlsOptions& options)
+    : files_({authority_file(options), options.certificate, options.key},
+             [options] { return make_context(options); }),
+      server_name_(options.server_name) {}
 
 TlsFilter::TlsFilter(TlsContext& context, std::string host)
-    : context_(context), host_(std::move(host)), session_(SSL_new(&context.current())) {
+    : context_(context),
+      host_(context.server_name().empty() ? std::move(host) : context.server_name()),
+      session_(SSL_new(&context.current())) {
   if (!context.problem().empty()) problem_ = "; " + context.problem();
   SSL* const session = session_.get();
   if (session == nullptr) throw std::bad_alloc();
@@ -189,10 +191,10 @@ TlsFilter::State TlsFilter::decrypt(std::string_view received, std::string& plai
     drain(to_send);
     if (error == SSL_ERROR_WANT_READ) return State::ready;
     if (error == SSL_ERROR_ZERO_RETURN) return State::ended;
-    failure_ =
-        is_of_our_certificate(ERR_peek_last_error())
-            ? "the server ends the TLS connection: it wants a certificate (cert=) that it trusts: "
-            : "the TLS connection broke: ";
+    failure_ = is_of_our_certificate(ERR_peek_last_error())
+                   ? "the server ends the TLS connection: it wants a certificate (tls_cert=) that "
+                     "it trusts: "
+                   : "the TLS connection broke: ";
     failure_ += openssl_reason() + problem_;
     return State::broken;
   }

@@ -8,17 +8,13 @@
 #include <string_view>
 
 #include "backend/connection/made_of_files.hpp"
+#include "backend/uri/tls_options.hpp"
 
 // OpenSSL's names of its types. Only tls_filter.cpp includes its headers.
 struct ssl_ctx_st;  // NOLINT(readability-identifier-naming)
 struct ssl_st;      // NOLINT(readability-identifier-naming)
 
 namespace latchkey::inline v1::detail::etcd {
-
-struct TlsFiles {
-  bool used = false;
-  std::string authority, certificate, key;  ///< empty: the system's, none, none
-};
 
 struct FreeTlsContext {
   void operator()(ssl_ctx_st* context) const noexcept;
@@ -29,17 +25,20 @@ struct FreeTlsContext {
 class TlsContext {
  public:
   /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason.
-  explicit TlsContext(const TlsFiles& files);
+  explicit TlsContext(const TlsOptions& options);
 
   /// Made of the files as they are now, or of earlier ones: see `problem`.
   [[nodiscard]] ssl_ctx_st& current() { return *files_.current(); }
   [[nodiscard]] const std::string& problem() const noexcept { return files_.problem(); }
+  /// The name that the server's certificate must be for; empty: the host's.
+  [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
   /// A handshake with it was complete once.
   [[nodiscard]] bool has_worked() const noexcept { return has_worked_; }
   void works() noexcept { has_worked_ = true; }
 
  private:
   MadeOfFiles<std::unique_ptr<ssl_ctx_st, FreeTlsContext>> files_;
+  const std::string server_name_;
   bool has_worked_ = false;
 };
 
@@ -49,7 +48,7 @@ class TlsFilter {
  public:
   enum class State : std::uint8_t { shaking_hands, ready, ended, broken };
 
-  /// The server's certificate must be for `host`.
+  /// The server's certificate must be for `host`, or for the name that the context demands.
   TlsFilter(TlsContext& context, std::string host);
 
   /// Continues the handshake.

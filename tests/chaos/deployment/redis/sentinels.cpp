@@ -36,7 +36,9 @@ std::vector<const tests::RedisServer*> Sentinels::servers() const {
   return all;
 }
 
-std::string Sentinels::uri(std::uint16_t /*port*/) const { return group_.uri(); }
+std::string Sentinels::uri(std::uint16_t /*port*/) const {
+  return group_.uri() + "?min_replicas=" + std::to_string(min_replicas_);
+}
 
 bool Sentinels::has(FaultKind kind) const noexcept {
   switch (kind) {

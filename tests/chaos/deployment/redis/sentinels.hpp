@@ -29,7 +29,6 @@ class Sentinels final : public RedisDeployment {
   [[nodiscard]] unsigned excuses(const PlannedFault& fault) const override;
   /// Sentinels replace a master that a busy machine stops for too long.
   std::optional<FaultKind> surprise() override;
-  [[nodiscard]] int min_replicas() const noexcept override { return min_replicas_; }
   /// Processes have places in a queue unless replicas confirm each grant.
   [[nodiscard]] Limits limits() const override { return {.process_queue = min_replicas_ == 0}; }
   void begin(const PlannedFault& fault) override;

@@ -1,0 +1,136 @@
+// The options of the URIs of stores, each of which has a table of them.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "backend/uri/tls_options.hpp"
+#include "backend/uri/uri_syntax.hpp"
+
+namespace latchkey::inline v1::detail {
+
+/// The value of an option, decoded. All members throw std::invalid_argument with one sentence.
+class UriValue {
+ public:
+  UriValue(const UriSyntax& syntax, const UriOption& option);
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// A time of `least` to `most`, as UriSyntax::duration reads it.
+  [[nodiscard]] std::chrono::milliseconds duration(std::chrono::milliseconds least,
+                                                   std::chrono::milliseconds most,
+                                                   std::string_view expected) const {
+    return syntax_.duration({name_, text_}, least, most, expected);
+  }
+  /// A whole number of `least` to `most`.
+  [[nodiscard]] int number(int least, int most) const;
+  /// The value that has the name of one of `values`.
+  template <class Value, std::size_t N>
+  [[nodiscard]] Value one_of(const std::pair<std::string_view, Value> (&values)[N]) const {
+    std::string expected;
+    for (std::size_t at = 0; at < N; ++at) {
+      if (values[at].first == text_) return values[at].second;
+      expected += at == 0 ? "" : at + 1 == N ? " or " : ", ";
+      expected += values[at].first;
+    }
+    refuse(expected);
+  }
+  /// `expected`: what is right, as a clause.
+  [[noreturn]] void refuse(std::string_view expected) const {
+    syntax_.refuse_value(name_, text_, expected);
+  }
+
+ private:
+  const UriSyntax& syntax_;
+  std::string_view name_;
+  std::string text_;
+};
+
+/// An option of a store, whose `Uri` is what its URI is parsed into.
+template <class Uri>
+struct KnownOption {
+  std::string_view name;
+  void (*store)(Uri& uri, const UriValue& value);
+  /// Names the part without which a URI cannot have the option, such as "rediss://"; empty: none.
+  std::string (*lacks)(const Uri& uri) = nullptr;
+
+  [[nodiscard]] std::string missing(const Uri& uri) const {
+    return lacks != nullptr ? lacks(uri) : std::string();
+  }
+};
+
+/// Stores the value of a KnownOption that is a text, or yes or no.
+template <auto Member, class Uri>
+void store_value(Uri& uri, const UriValue& value) {
+  if constexpr (std::is_same_v<decltype(Member), bool Uri::*>) {
+    uri.*Member = value.one_of<bool>({{"yes", true}, {"no", false}});
+  } else {
+    uri.*Member = value.text();
+  }
+}
+
+/// The name that replaces `name`, which an earlier version had; empty: there is none.
+[[nodiscard]] std::string_view new_name_of(std::string_view name) noexcept;
+
+/// Reads one option of a table; `false`: it is not in the table.
+template <class Uri, std::size_t N>
+bool read_known_option(const UriSyntax& syntax, const UriOption& option,
+                       const std::array<KnownOption<Uri>, N>& known, Uri& uri) {
+  const auto* const found = std::ranges::find(known, option.name, &KnownOption<Uri>::name);
+  if (found == known.end()) return false;
+  const std::string missing = found->missing(uri);
+  if (!missing.empty()) syntax.refuse_without(option.name, missing);
+  found->store(uri, UriValue(syntax, option));
+  return true;
+}
+
+/// Reads all options of a URI.
+template <class Uri, std::size_t N>
+void read_options(const UriSyntax& syntax, const UriParts& parts,
+                  const std::array<KnownOption<Uri>, N>& known, Uri& uri) {
+  if (!parts.has_options) return;
+  for (const UriOption& option : syntax.options(parts.options)) {
+    if (read_known_option(syntax, option, known, uri)) continue;
+    const std::string_view new_name = new_name_of(option.name);
+    std::string names;
+    for (const KnownOption<Uri>& each : known) {
+      if (each.name == new_name) syntax.refuse_old_name(option.name, new_name);
+      if (!each.missing(uri).empty()) continue;
+      names += names.empty() ? "" : ", ";
+      names += each.name;
+    }
+    syntax.refuse_option(option.name, names);
+  }
+}
+
+/// Stores the text of an option in the TlsOptions `tls` of a URI.
+template <auto Member, class Uri>
+void store_tls_text(Uri& uri, const UriValue& value) {
+  uri.tls.*Member = value.text();
+}
+template <class Uri>
+std::string missing_tls_scheme(const Uri& uri) {
+  return uri.tls.missing_scheme;
+}
+
+template <class Uri>
+inline constexpr KnownOption<Uri> tls_ca{"tls_ca", &store_tls_text<&TlsOptions::ca, Uri>,
+                                         &missing_tls_scheme<Uri>};
+template <class Uri>
+inline constexpr KnownOption<Uri> tls_cert{
+    "tls_cert", &store_tls_text<&TlsOptions::certificate, Uri>, &missing_tls_scheme<Uri>};
+template <class Uri>
+inline constexpr KnownOption<Uri> tls_key{"tls_key", &store_tls_text<&TlsOptions::key, Uri>,
+                                          &missing_tls_scheme<Uri>};
+template <class Uri>
+inline constexpr KnownOption<Uri> tls_server_name{
+    "tls_server_name", &store_tls_text<&TlsOptions::server_name, Uri>, &missing_tls_scheme<Uri>};
+
+}  // namespace latchkey::inline v1::detail
