@@ -9,7 +9,7 @@
 #include <string>
 
 #include <latchkey/key.hpp>
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 #include "side_by_side.hpp"
 

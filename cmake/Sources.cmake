@@ -230,9 +230,6 @@ set(latchkey_testing_core_sources
 
 set(latchkey_headers
   include/latchkey/aspect.hpp
-  include/latchkey/aspect/call.hpp
-  include/latchkey/aspect/decorated.hpp
-  include/latchkey/aspect/method_frame.hpp
   include/latchkey/attempt.hpp
   include/latchkey/backend.hpp
   include/latchkey/capabilities.hpp
@@ -240,54 +237,80 @@ set(latchkey_headers
   include/latchkey/completes_at_return.hpp
   include/latchkey/count_down_latch.hpp
   include/latchkey/cron.hpp
-  include/latchkey/cxx20.hpp
   include/latchkey/decorate.hpp
-  include/latchkey/decorate/decorated.hpp
-  include/latchkey/decorate/macros.hpp
-  include/latchkey/decorate/once_per.hpp
-  include/latchkey/decorate/preprocessor.hpp
-  include/latchkey/decorate/short_names.hpp
-  include/latchkey/decorate/words.hpp
+  include/latchkey/decorated_callable.hpp
   include/latchkey/default_locks.hpp
+  include/latchkey/detail/aspect/call.hpp
+  include/latchkey/detail/aspect/method_frame.hpp
+  include/latchkey/detail/cxx20.hpp
+  include/latchkey/detail/decorate/preprocessor.hpp
+  include/latchkey/detail/decorate/words.hpp
+  include/latchkey/detail/in_quotes.hpp
+  include/latchkey/detail/key/about.hpp
+  include/latchkey/detail/key/arguments.hpp
+  include/latchkey/detail/key/bytes.hpp
+  include/latchkey/detail/key/cursor.hpp
+  include/latchkey/detail/key/decimal.hpp
+  include/latchkey/detail/key/failure.hpp
+  include/latchkey/detail/key/interpreter.hpp
+  include/latchkey/detail/key/mistake.hpp
+  include/latchkey/detail/key/node.hpp
+  include/latchkey/detail/key/parser.hpp
+  include/latchkey/detail/key/path_parser.hpp
+  include/latchkey/detail/key/plan.hpp
+  include/latchkey/detail/key/read.hpp
+  include/latchkey/detail/key/refusal.hpp
+  include/latchkey/detail/key/refuse.hpp
+  include/latchkey/detail/key/rendered_keys.hpp
+  include/latchkey/detail/key/separation.hpp
+  include/latchkey/detail/key/syntax_sentence.hpp
+  include/latchkey/detail/key/tree.hpp
+  include/latchkey/detail/key/value.hpp
+  include/latchkey/detail/key/write.hpp
+  include/latchkey/detail/locked/annotated_class.hpp
+  include/latchkey/detail/locked/body_kind.hpp
+  include/latchkey/detail/locked/checks.hpp
+  include/latchkey/detail/locked/condition.hpp
+  include/latchkey/detail/locked/key_set.hpp
+  include/latchkey/detail/locked/key_text.hpp
+  include/latchkey/detail/locked/locked_call.hpp
+  include/latchkey/detail/locked/locked_scope.hpp
+  include/latchkey/detail/locked/locked_site.hpp
+  include/latchkey/detail/locked/outcomes.hpp
+  include/latchkey/detail/locked/ready.hpp
+  include/latchkey/detail/locked/run.hpp
+  include/latchkey/detail/locked/settings.hpp
+  include/latchkey/detail/locked/site_policy.hpp
+  include/latchkey/detail/name_list.hpp
+  include/latchkey/detail/once_loop.hpp
+  include/latchkey/detail/placed_text.hpp
+  include/latchkey/detail/reflect.hpp
+  include/latchkey/detail/reflect/aggregate.hpp
+  include/latchkey/detail/reflect/aggregate_fault.hpp
+  include/latchkey/detail/reflect/bit_field.hpp
+  include/latchkey/detail/reflect/made_text.hpp
+  include/latchkey/detail/reflect/object.hpp
+  include/latchkey/detail/reflect/shape.hpp
+  include/latchkey/detail/reflect/type_info.hpp
+  include/latchkey/detail/reflect/type_name.hpp
   include/latchkey/error.hpp
   include/latchkey/fence.hpp
   include/latchkey/fences/fenced_file.hpp
   include/latchkey/fences/redis_script.hpp
   include/latchkey/fences/seen_fences.hpp
   include/latchkey/fences/sql.hpp
+  include/latchkey/fields.hpp
   include/latchkey/fixed_string.hpp
+  include/latchkey/for_scope.hpp
   include/latchkey/held.hpp
   include/latchkey/hold.hpp
   include/latchkey/hold_id.hpp
-  include/latchkey/in_quotes.hpp
   include/latchkey/install.hpp
   include/latchkey/join_point.hpp
   include/latchkey/key.hpp
-  include/latchkey/key/about.hpp
-  include/latchkey/key/arguments.hpp
-  include/latchkey/key/bytes.hpp
-  include/latchkey/key/cursor.hpp
-  include/latchkey/key/decimal.hpp
-  include/latchkey/key/failure.hpp
-  include/latchkey/key/hash.hpp
-  include/latchkey/key/interpreter.hpp
-  include/latchkey/key/key_buffer.hpp
-  include/latchkey/key/mistake.hpp
-  include/latchkey/key/node.hpp
-  include/latchkey/key/parsed_key.hpp
-  include/latchkey/key/parser.hpp
-  include/latchkey/key/path_parser.hpp
-  include/latchkey/key/plan.hpp
-  include/latchkey/key/read.hpp
-  include/latchkey/key/refusal.hpp
-  include/latchkey/key/refuse.hpp
-  include/latchkey/key/rendered_keys.hpp
-  include/latchkey/key/schema.hpp
-  include/latchkey/key/separation.hpp
-  include/latchkey/key/syntax_sentence.hpp
-  include/latchkey/key/tree.hpp
-  include/latchkey/key/value.hpp
-  include/latchkey/key/write.hpp
+  include/latchkey/key_buffer.hpp
+  include/latchkey/key_hash.hpp
+  include/latchkey/key_schema.hpp
   include/latchkey/latchkey.hpp
   include/latchkey/leader.hpp
   include/latchkey/lease.hpp
@@ -296,49 +319,26 @@ set(latchkey_headers
   include/latchkey/listeners.hpp
   include/latchkey/lock.hpp
   include/latchkey/lock_info.hpp
+  include/latchkey/lock_options.hpp
   include/latchkey/lock_type.hpp
   include/latchkey/locked.hpp
-  include/latchkey/locked/annotated_class.hpp
-  include/latchkey/locked/body_kind.hpp
-  include/latchkey/locked/checks.hpp
-  include/latchkey/locked/condition.hpp
-  include/latchkey/locked/key_set.hpp
-  include/latchkey/locked/key_text.hpp
-  include/latchkey/locked/locked_call.hpp
-  include/latchkey/locked/locked_scope.hpp
-  include/latchkey/locked/locked_site.hpp
-  include/latchkey/locked/options.hpp
-  include/latchkey/locked/outcomes.hpp
-  include/latchkey/locked/ready.hpp
-  include/latchkey/locked/run.hpp
-  include/latchkey/locked/scope.hpp
-  include/latchkey/locked/settings.hpp
-  include/latchkey/locked/site_policy.hpp
+  include/latchkey/locked_once_per.hpp
   include/latchkey/locks.hpp
   include/latchkey/loop_driver.hpp
   include/latchkey/macros.hpp
-  include/latchkey/name_list.hpp
-  include/latchkey/once_loop.hpp
+  include/latchkey/macros/decorated.hpp
+  include/latchkey/macros/fields.hpp
+  include/latchkey/macros/locked.hpp
+  include/latchkey/macros/short.hpp
   include/latchkey/once_per.hpp
   include/latchkey/options.hpp
   include/latchkey/owner.hpp
   include/latchkey/parker.hpp
+  include/latchkey/parsed_key.hpp
   include/latchkey/permits.hpp
-  include/latchkey/placed_text.hpp
   include/latchkey/policy.hpp
   include/latchkey/quorum.hpp
   include/latchkey/read_write_lock.hpp
-  include/latchkey/reflect.hpp
-  include/latchkey/reflect/aggregate.hpp
-  include/latchkey/reflect/aggregate_fault.hpp
-  include/latchkey/reflect/bit_field.hpp
-  include/latchkey/reflect/field_macros.hpp
-  include/latchkey/reflect/fields.hpp
-  include/latchkey/reflect/made_text.hpp
-  include/latchkey/reflect/object.hpp
-  include/latchkey/reflect/shape.hpp
-  include/latchkey/reflect/type_info.hpp
-  include/latchkey/reflect/type_name.hpp
   include/latchkey/registry.hpp
   include/latchkey/semaphore.hpp
   include/latchkey/simple_backend.hpp
@@ -356,36 +356,36 @@ set(latchkey_fence_headers
 # Those that need a compiler with C++26 reflection.
 set(latchkey_reflection_headers
   include/latchkey/annotations.hpp
-  include/latchkey/annotations/binding.hpp
-  include/latchkey/annotations/call.hpp
   include/latchkey/annotations/check.hpp
-  include/latchkey/annotations/constants.hpp
-  include/latchkey/annotations/function.hpp
-  include/latchkey/annotations/key_sentence.hpp
-  include/latchkey/annotations/key_shape.hpp
-  include/latchkey/annotations/mistakes.hpp
-  include/latchkey/annotations/plain_word.hpp
   include/latchkey/annotations/proxy.hpp
-  include/latchkey/annotations/scope.hpp
   include/latchkey/annotations/values.hpp
   include/latchkey/annotations/word.hpp
-  include/latchkey/reflect/class_members.hpp)
+  include/latchkey/detail/annotations/binding.hpp
+  include/latchkey/detail/annotations/call.hpp
+  include/latchkey/detail/annotations/constants.hpp
+  include/latchkey/detail/annotations/function.hpp
+  include/latchkey/detail/annotations/key_sentence.hpp
+  include/latchkey/detail/annotations/key_shape.hpp
+  include/latchkey/detail/annotations/mistakes.hpp
+  include/latchkey/detail/annotations/plain_word.hpp
+  include/latchkey/detail/annotations/scope.hpp
+  include/latchkey/detail/reflect/class_members.hpp)
 
 set(latchkey_testing_headers
+  include/latchkey/detail/testing/contract/fixture.hpp
+  include/latchkey/detail/testing/contract/grants.hpp
+  include/latchkey/detail/testing/contract/holds.hpp
+  include/latchkey/detail/testing/contract/latches.hpp
+  include/latchkey/detail/testing/contract/locks.hpp
+  include/latchkey/detail/testing/contract/locks_fixture.hpp
+  include/latchkey/detail/testing/contract/permits.hpp
+  include/latchkey/detail/testing/contract/probe.hpp
+  include/latchkey/detail/testing/contract/queues.hpp
+  include/latchkey/detail/testing/contract/requests.hpp
+  include/latchkey/detail/testing/contract/sessions.hpp
+  include/latchkey/detail/testing/contract/tokens.hpp
   include/latchkey/testing.hpp
   include/latchkey/testing/backend_contract.hpp
-  include/latchkey/testing/contract/fixture.hpp
-  include/latchkey/testing/contract/grants.hpp
-  include/latchkey/testing/contract/holds.hpp
-  include/latchkey/testing/contract/latches.hpp
-  include/latchkey/testing/contract/locks.hpp
-  include/latchkey/testing/contract/locks_fixture.hpp
-  include/latchkey/testing/contract/permits.hpp
-  include/latchkey/testing/contract/probe.hpp
-  include/latchkey/testing/contract/queues.hpp
-  include/latchkey/testing/contract/requests.hpp
-  include/latchkey/testing/contract/sessions.hpp
-  include/latchkey/testing/contract/tokens.hpp
   include/latchkey/testing/mock_backend.hpp)
 
 set(latchkey_testing_core_headers
@@ -415,14 +415,14 @@ set(latchkey_asio_sources
 set(latchkey_asio_headers
   include/latchkey/asio.hpp
   include/latchkey/asio/async.hpp
-  include/latchkey/asio/body_cancellation.hpp
-  include/latchkey/asio/checks.hpp
-  include/latchkey/asio/coroutine_call.hpp
-  include/latchkey/asio/coroutine_run.hpp
   include/latchkey/asio/first_of.hpp
-  include/latchkey/asio/initiation.hpp
   include/latchkey/asio/latch.hpp
   include/latchkey/asio/leader.hpp
-  include/latchkey/asio/locked_coroutine.hpp
   include/latchkey/asio/once.hpp
-  include/latchkey/asio/operation_awaiter.hpp)
+  include/latchkey/detail/asio/body_cancellation.hpp
+  include/latchkey/detail/asio/checks.hpp
+  include/latchkey/detail/asio/coroutine_call.hpp
+  include/latchkey/detail/asio/coroutine_run.hpp
+  include/latchkey/detail/asio/initiation.hpp
+  include/latchkey/detail/asio/locked_coroutine.hpp
+  include/latchkey/detail/asio/operation_awaiter.hpp)

@@ -7,13 +7,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 // First the headers with compile errors for users: see latchkey.hpp.
 #include <latchkey/aspect.hpp>
-#include <latchkey/key/plan.hpp>
-#include <latchkey/locked/checks.hpp>
-#include <latchkey/locked/ready.hpp>
+#include <latchkey/detail/key/plan.hpp>
+#include <latchkey/detail/locked/checks.hpp>
+#include <latchkey/detail/locked/ready.hpp>
 
 #include <latchkey/locked.hpp>
 
@@ -21,5 +21,5 @@
 #include <latchkey/asio/first_of.hpp>
 #include <latchkey/asio/latch.hpp>
 #include <latchkey/asio/leader.hpp>
-#include <latchkey/asio/locked_coroutine.hpp>
 #include <latchkey/asio/once.hpp>
+#include <latchkey/detail/asio/locked_coroutine.hpp>

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-#include <latchkey/aspect/call.hpp>
+#include <latchkey/detail/aspect/call.hpp>
+#include <latchkey/detail/name_list.hpp>
+#include <latchkey/detail/placed_text.hpp>
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/join_point.hpp>
-#include <latchkey/name_list.hpp>
-#include <latchkey/placed_text.hpp>
 #include <latchkey/site.hpp>
 
 #pragma GCC visibility push(default)

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <latchkey/reflect/type_name.hpp>
+#include <latchkey/detail/reflect/type_name.hpp>
 #include <latchkey/site.hpp>
 
 #pragma GCC visibility push(default)

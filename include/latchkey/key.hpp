@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -11,14 +11,14 @@
 #include <type_traits>
 #include <vector>
 
+#include <latchkey/detail/key/arguments.hpp>
+#include <latchkey/detail/key/interpreter.hpp>
+#include <latchkey/detail/key/plan.hpp>
+#include <latchkey/detail/key/rendered_keys.hpp>
+#include <latchkey/detail/key/tree.hpp>
+#include <latchkey/detail/placed_text.hpp>
 #include <latchkey/fixed_string.hpp>
-#include <latchkey/key/arguments.hpp>
-#include <latchkey/key/interpreter.hpp>
-#include <latchkey/key/key_buffer.hpp>
-#include <latchkey/key/plan.hpp>
-#include <latchkey/key/rendered_keys.hpp>
-#include <latchkey/key/tree.hpp>
-#include <latchkey/placed_text.hpp>
+#include <latchkey/key_buffer.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {

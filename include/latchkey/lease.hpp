@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {

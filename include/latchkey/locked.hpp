@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <type_traits>
 #include <utility>
 
 #include <latchkey/aspect.hpp>
-#include <latchkey/aspect/decorated.hpp>
+#include <latchkey/decorated_callable.hpp>
+#include <latchkey/detail/locked/checks.hpp>
+#include <latchkey/detail/locked/key_text.hpp>
+#include <latchkey/detail/locked/ready.hpp>
+#include <latchkey/detail/placed_text.hpp>
 #include <latchkey/fixed_string.hpp>
+#include <latchkey/for_scope.hpp>
 #include <latchkey/key.hpp>
-#include <latchkey/locked/checks.hpp>
-#include <latchkey/locked/key_text.hpp>
-#include <latchkey/locked/options.hpp>
-#include <latchkey/locked/ready.hpp>
-#include <latchkey/locked/scope.hpp>
-#include <latchkey/placed_text.hpp>
+#include <latchkey/lock_options.hpp>
 #include <latchkey/site.hpp>
 #include <latchkey/strategy.hpp>
 

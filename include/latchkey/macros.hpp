@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
-#include <latchkey/decorate/decorated.hpp>
-#include <latchkey/decorate/macros.hpp>
-#include <latchkey/decorate/short_names.hpp>
-#include <latchkey/reflect/field_macros.hpp>
+#include <latchkey/macros/decorated.hpp>
+#include <latchkey/macros/fields.hpp>
+#include <latchkey/macros/locked.hpp>
+#include <latchkey/macros/short.hpp>

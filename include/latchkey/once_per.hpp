@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -18,11 +18,11 @@
 #include <latchkey/attempt.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/cron.hpp>
+#include <latchkey/detail/once_loop.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/listener.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/once_loop.hpp>
 #include <latchkey/wait.hpp>
 
 #pragma GCC visibility push(default)

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <type_traits>
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {

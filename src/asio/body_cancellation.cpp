@@ -1,6 +1,6 @@
 // How a body that is a coroutine of its own is cancelled.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/asio/body_cancellation.hpp>
+#include <latchkey/detail/asio/body_cancellation.hpp>
 
 #include <new>
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <memory>
 
-#include <latchkey/asio/initiation.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 
 #include "asio/loop_wait.hpp"
 #include "asio/operation.hpp"

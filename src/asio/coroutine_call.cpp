@@ -1,6 +1,6 @@
 // One call under LOCKED whose body is a coroutine, as code inside the body finds it.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/asio/coroutine_call.hpp>
+#include <latchkey/detail/asio/coroutine_call.hpp>
 
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>

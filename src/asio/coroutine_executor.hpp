@@ -11,7 +11,7 @@
 #include <boost/asio/require.hpp>
 #include <boost/asio/strand.hpp>
 
-#include <latchkey/asio/coroutine_call.hpp>
+#include <latchkey/detail/asio/coroutine_call.hpp>
 
 namespace latchkey::inline v1::detail {
 

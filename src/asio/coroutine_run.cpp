@@ -1,11 +1,11 @@
 // Runs a LOCKED whose body is a coroutine.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/asio/coroutine_run.hpp>
+#include <latchkey/detail/asio/coroutine_run.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <latchkey/asio/initiation.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 #include <latchkey/locks.hpp>
 
 #include "asio/coroutine_executor.hpp"

@@ -15,8 +15,8 @@
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <latchkey/asio/body_cancellation.hpp>
 #include <latchkey/asio/leader.hpp>
+#include <latchkey/detail/asio/body_cancellation.hpp>
 #include <latchkey/error.hpp>
 
 #include "asio/coroutine_executor.hpp"

@@ -5,7 +5,7 @@
 #include <boost/asio/async_result.hpp>
 
 #include <latchkey/asio/async.hpp>
-#include <latchkey/asio/initiation.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/owner.hpp>

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include <latchkey/asio/initiation.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 
 #include "locks/async/async_call.hpp"
 

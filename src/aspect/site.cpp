@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/name_list.hpp>
+#include <latchkey/detail/name_list.hpp>
 
 #include "aspect/spelling.hpp"
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 #include "core/text/nearest.hpp"
 #include "core/text/number.hpp"

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include <latchkey/clock.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/in_quotes.hpp>
 
 #include "core/file_descriptor.hpp"
 #include "core/text/printable.hpp"

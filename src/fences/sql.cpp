@@ -6,8 +6,8 @@
 #include <initializer_list>
 #include <limits>
 
+#include <latchkey/detail/in_quotes.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/in_quotes.hpp>
 
 #include "core/text/number.hpp"
 #include "core/text/printable.hpp"

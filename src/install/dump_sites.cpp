@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <latchkey/detail/reflect/type_info.hpp>
 #include <latchkey/install.hpp>
-#include <latchkey/reflect/type_info.hpp>
 
 #include "install/lock_places.hpp"
 

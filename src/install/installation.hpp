@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <latchkey/key/parsed_key.hpp>
-#include <latchkey/locked/site_policy.hpp>
+#include <latchkey/detail/locked/site_policy.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/options.hpp>
+#include <latchkey/parsed_key.hpp>
 
 #include "install/policy_load.hpp"
 

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include <latchkey/locked/annotated_class.hpp>
-#include <latchkey/locked/locked_site.hpp>
+#include <latchkey/detail/locked/annotated_class.hpp>
+#include <latchkey/detail/locked/locked_site.hpp>
 #include <latchkey/registry.hpp>
 #include <latchkey/site.hpp>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <latchkey/key/schema.hpp>
-#include <latchkey/locked/site_policy.hpp>
+#include <latchkey/detail/locked/site_policy.hpp>
+#include <latchkey/key_schema.hpp>
 
 namespace latchkey::inline v1::detail {
 

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include <latchkey/detail/locked/checks.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/locked/checks.hpp>
 
 #include "core/text/nearest.hpp"
 #include "install/rule_match.hpp"

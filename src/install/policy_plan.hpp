@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 #include "install/lock_places.hpp"
 #include "policy/policy_file.hpp"

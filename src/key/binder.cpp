@@ -11,7 +11,7 @@
 
 #include <latchkey/error.hpp>
 
-#include <latchkey/key/about.hpp>
+#include <latchkey/detail/key/about.hpp>
 
 namespace latchkey::inline v1 {
 namespace detail {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 namespace latchkey::inline v1::detail {
 

@@ -3,9 +3,9 @@
 #include <array>
 
 #include <latchkey/error.hpp>
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
-#include <latchkey/key/about.hpp>
+#include <latchkey/detail/key/about.hpp>
 
 namespace latchkey::inline v1 {
 namespace detail {

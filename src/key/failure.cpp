@@ -1,13 +1,13 @@
 // The error messages for keys that cannot be rendered from a call's arguments.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/key/failure.hpp>
+#include <latchkey/detail/key/failure.hpp>
 
 #include <string>
 
 #include <latchkey/error.hpp>
-#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/key_buffer.hpp>
 
-#include <latchkey/key/about.hpp>
+#include <latchkey/detail/key/about.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -1,9 +1,9 @@
 // Renders keys from syntax trees and values.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/key/interpreter.hpp>
+#include <latchkey/detail/key/interpreter.hpp>
 
-#include <latchkey/key/failure.hpp>
-#include <latchkey/key/write.hpp>
+#include <latchkey/detail/key/failure.hpp>
+#include <latchkey/detail/key/write.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

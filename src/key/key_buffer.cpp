@@ -1,6 +1,6 @@
 // The heap storage of KeyBuffer.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/key/key_buffer.hpp>
+#include <latchkey/key_buffer.hpp>
 
 #include <algorithm>
 

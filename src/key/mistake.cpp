@@ -1,8 +1,8 @@
 // The error messages for syntax errors in a key.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/key/mistake.hpp>
+#include <latchkey/detail/key/mistake.hpp>
 
-#include <latchkey/key/syntax_sentence.hpp>
+#include <latchkey/detail/key/syntax_sentence.hpp>
 
 namespace latchkey::inline v1::detail {
 

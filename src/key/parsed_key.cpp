@@ -1,12 +1,12 @@
 // Parses keys from files, with the error messages for keys that cannot be parsed.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 #include <algorithm>
 
+#include <latchkey/detail/key/mistake.hpp>
+#include <latchkey/detail/key/parser.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/key/mistake.hpp>
-#include <latchkey/key/parser.hpp>
 
 namespace latchkey::inline v1 {
 

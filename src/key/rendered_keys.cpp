@@ -1,6 +1,6 @@
 // Rendered keys that are too many for the place inside the object.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/key/rendered_keys.hpp>
+#include <latchkey/detail/key/rendered_keys.hpp>
 
 namespace latchkey::inline v1::detail {
 

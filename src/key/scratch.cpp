@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <latchkey/key/value.hpp>
+#include <latchkey/detail/key/value.hpp>
 
 namespace latchkey::inline v1::detail {
 

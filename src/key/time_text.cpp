@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <latchkey/reflect/made_text.hpp>
+#include <latchkey/detail/reflect/made_text.hpp>
 
 namespace latchkey::inline v1::reflect {
 namespace {

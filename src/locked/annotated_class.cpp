@@ -1,6 +1,6 @@
 // The list of classes with annotated functions.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/locked/annotated_class.hpp>
+#include <latchkey/detail/locked/annotated_class.hpp>
 
 #include <algorithm>
 

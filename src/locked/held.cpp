@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include <latchkey/detail/locked/locked_call.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/locked/locked_call.hpp>
 
 #include "locks/hold/scope_holds.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <latchkey/detail/locked/locked_call.hpp>
 #include <latchkey/listener.hpp>
-#include <latchkey/locked/locked_call.hpp>
 #include <latchkey/locks.hpp>
 
 #include "locked/order_graph.hpp"

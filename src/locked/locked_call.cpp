@@ -1,7 +1,7 @@
 // One call under LOCKED: the part that does not depend on types.
 // tidy: long-file because the parts of a call are inlined into one another.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/locked/locked_call.hpp>
+#include <latchkey/detail/locked/locked_call.hpp>
 
 #include <cxxabi.h>
 
@@ -11,10 +11,10 @@
 #include <utility>
 
 #include <latchkey/default_locks.hpp>
+#include <latchkey/detail/locked/locked_scope.hpp>
+#include <latchkey/detail/locked/run.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/listener.hpp>
-#include <latchkey/locked/locked_scope.hpp>
-#include <latchkey/locked/run.hpp>
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"

@@ -1,6 +1,6 @@
 // One call under LOCKED with several keys, or with the keys of a policy.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/locked/locked_call.hpp>
+#include <latchkey/detail/locked/locked_call.hpp>
 
 #include <string>
 #include <vector>

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include <latchkey/key/bytes.hpp>
-#include <latchkey/key/node.hpp>
-#include <latchkey/key/parser.hpp>
+#include <latchkey/detail/key/bytes.hpp>
+#include <latchkey/detail/key/node.hpp>
+#include <latchkey/detail/key/parser.hpp>
 #include <latchkey/site.hpp>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -1,13 +1,13 @@
 // The type-independent part of the results of calls whose body did not run.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/locked/outcomes.hpp>
+#include <latchkey/detail/locked/outcomes.hpp>
 
 #include <stdexcept>
 #include <string>
 
+#include <latchkey/detail/locked/condition.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/locked/condition.hpp>
-#include <latchkey/locked/options.hpp>
+#include <latchkey/lock_options.hpp>
 
 #include "locks/permit_count.hpp"
 

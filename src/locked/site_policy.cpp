@@ -1,13 +1,13 @@
 // How a call finds its policy, and what the policy changes.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/locked/site_policy.hpp>
+#include <latchkey/detail/locked/site_policy.hpp>
 
 #include <optional>
 #include <string>
 
 #include <latchkey/default_locks.hpp>
+#include <latchkey/detail/locked/locked_call.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/locked/locked_call.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include <latchkey/key/rendered_keys.hpp>
+#include <latchkey/detail/key/rendered_keys.hpp>
 
 #include "core/full_key.hpp"
 #include "locks/fenced_attempt.hpp"

@@ -1,6 +1,6 @@
 // When OncePer::run_until runs its body.
 // SPDX-License-Identifier: BSL-1.0
-#include <latchkey/once_loop.hpp>
+#include <latchkey/detail/once_loop.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/detail/reflect.hpp>
 #include <latchkey/key.hpp>
-#include <latchkey/reflect.hpp>
 
 #include "annotations/keys.hpp"
 

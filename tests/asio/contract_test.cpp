@@ -15,8 +15,8 @@
 #include <boost/asio/io_context.hpp>
 
 #include <latchkey/asio.hpp>
+#include <latchkey/detail/testing/contract/locks.hpp>
 #include <latchkey/quorum.hpp>
-#include <latchkey/testing/contract/locks.hpp>
 #include <latchkey/testing/manual_clock.hpp>
 
 #include "memory/memory_backend.hpp"

@@ -1,8 +1,8 @@
 // `latchkey check` and `latchkey explain` compare a policy file with the methods of a program.
 #include <latchkey/decorate.hpp>
+#include <latchkey/detail/reflect.hpp>
 #include <latchkey/install.hpp>
 #include <latchkey/locked.hpp>
-#include <latchkey/reflect.hpp>
 #include <nlohmann/json.hpp>
 
 #include <chrono>

@@ -1,9 +1,9 @@
 // Any bytes as a key from a file: parsed, bound to a call of every kind of argument, rendered. The
 // input's first byte chooses how much of the arguments is absent; the rest is the key.
 //
-// Covers: src/key include/latchkey/key/cursor.hpp include/latchkey/key/interpreter.hpp
-// Covers: include/latchkey/key/parser.hpp include/latchkey/key/path_parser.hpp
-// Covers: include/latchkey/key/write.hpp
+// Covers: src/key include/latchkey/detail/key/cursor.hpp
+// include/latchkey/detail/key/interpreter.hpp Covers: include/latchkey/detail/key/parser.hpp
+// include/latchkey/detail/key/path_parser.hpp Covers: include/latchkey/detail/key/write.hpp
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <latchkey/error.hpp>
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 #include "fuzz/require.hpp"
 #include "unit/key/sample.hpp"

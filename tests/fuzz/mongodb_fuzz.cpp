@@ -32,9 +32,9 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/options.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 #include <latchkey/testing/manual_clock.hpp>
 
 #include "core/file_descriptor.hpp"

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <latchkey/decorate.hpp>
+#include <latchkey/detail/locked/locked_site.hpp>
+#include <latchkey/detail/locked/site_policy.hpp>
 #include <latchkey/held.hpp>
 #include <latchkey/install.hpp>
-#include <latchkey/locked/locked_site.hpp>
-#include <latchkey/locked/site_policy.hpp>
 #include <latchkey/site.hpp>
 
 #include "soak/settings.hpp"

@@ -259,7 +259,7 @@ Findings uses_no_private_word(const SourceFile& file) {
 Findings is_marked(const SourceFile& file) {
   if (!is_library(file.path)) return {};
   // The testing kit and the adapters are static libraries only.
-  static const std::regex shared("^include/latchkey/(?!testing|adapters/|asio)");
+  static const std::regex shared("^include/latchkey/(?!(detail/)?(testing|asio)|adapters/)");
   bool licence = false, opens = false, hides = false, bare = false;
   for (const std::string_view line : file.lines()) {
     licence = licence || line == "// SPDX-License-Identifier: BSL-1.0";

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <latchkey/annotations/binding.hpp>
-#include <latchkey/annotations/constants.hpp>
-#include <latchkey/annotations/function.hpp>
-#include <latchkey/locked/annotated_class.hpp>
+#include <latchkey/detail/annotations/binding.hpp>
+#include <latchkey/detail/annotations/constants.hpp>
+#include <latchkey/detail/annotations/function.hpp>
+#include <latchkey/detail/locked/annotated_class.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/annotations/binding.hpp>
-#include <latchkey/annotations/call.hpp>
-#include <latchkey/annotations/function.hpp>
-#include <latchkey/annotations/mistakes.hpp>
-#include <latchkey/annotations/plain_word.hpp>
-#include <latchkey/aspect/call.hpp>
-#include <latchkey/aspect/method_frame.hpp>
-#include <latchkey/locked/body_kind.hpp>
+#include <latchkey/detail/annotations/binding.hpp>
+#include <latchkey/detail/annotations/call.hpp>
+#include <latchkey/detail/annotations/function.hpp>
+#include <latchkey/detail/annotations/mistakes.hpp>
+#include <latchkey/detail/annotations/plain_word.hpp>
+#include <latchkey/detail/aspect/call.hpp>
+#include <latchkey/detail/aspect/method_frame.hpp>
+#include <latchkey/detail/locked/body_kind.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {

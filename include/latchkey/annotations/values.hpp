@@ -9,14 +9,14 @@
 #include <string_view>
 #include <type_traits>
 
-#include <latchkey/annotations/constants.hpp>
+#include <latchkey/detail/annotations/constants.hpp>
+#include <latchkey/detail/locked/checks.hpp>
+#include <latchkey/detail/locked/condition.hpp>
+#include <latchkey/detail/locked/key_text.hpp>
+#include <latchkey/detail/locked/settings.hpp>
 #include <latchkey/fixed_string.hpp>
 #include <latchkey/lock_type.hpp>
 #include <latchkey/locked.hpp>
-#include <latchkey/locked/checks.hpp>
-#include <latchkey/locked/condition.hpp>
-#include <latchkey/locked/key_text.hpp>
-#include <latchkey/locked/settings.hpp>
 #include <latchkey/once_per.hpp>
 #include <latchkey/strategy.hpp>
 

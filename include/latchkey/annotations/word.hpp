@@ -6,11 +6,11 @@
 #include <meta>
 #include <vector>
 
-#include <latchkey/annotations/binding.hpp>
-#include <latchkey/annotations/call.hpp>
-#include <latchkey/annotations/function.hpp>
-#include <latchkey/annotations/mistakes.hpp>
-#include <latchkey/annotations/plain_word.hpp>
+#include <latchkey/detail/annotations/binding.hpp>
+#include <latchkey/detail/annotations/call.hpp>
+#include <latchkey/detail/annotations/function.hpp>
+#include <latchkey/detail/annotations/mistakes.hpp>
+#include <latchkey/detail/annotations/plain_word.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <chrono>
 #include <functional>
@@ -11,7 +11,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include <latchkey/asio/initiation.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/lock.hpp>
 #include <latchkey/locks.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -10,8 +10,8 @@
 
 #include <boost/asio/async_result.hpp>
 
-#include <latchkey/asio/initiation.hpp>
 #include <latchkey/count_down_latch.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 #include <latchkey/wait.hpp>
 
 namespace latchkey::inline v1 {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include <latchkey/asio/initiation.hpp>
+#include <latchkey/detail/asio/initiation.hpp>
 #include <latchkey/leader.hpp>
 #include <latchkey/locks.hpp>
 

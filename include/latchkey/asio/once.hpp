@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 #include <exception>
 #include <functional>
@@ -18,7 +18,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <latchkey/asio/body_cancellation.hpp>
+#include <latchkey/detail/asio/body_cancellation.hpp>
 #include <latchkey/once_per.hpp>
 
 // GCC warns that the frames of these coroutines contain lambdas of the user's file, as they do.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/cxx20.hpp>
+#include <latchkey/detail/cxx20.hpp>
 
 // The client libraries of MariaDB and of MySQL, however the include path names them.
 #if __has_include(<mysql.h>)
@@ -17,9 +17,9 @@
 #include <string>
 #include <string_view>
 
+#include <latchkey/detail/in_quotes.hpp>
 #include <latchkey/fence.hpp>
 #include <latchkey/fences/sql.hpp>
-#include <latchkey/in_quotes.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::mysql {

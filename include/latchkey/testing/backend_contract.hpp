@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <latchkey/testing/contract/grants.hpp>
-#include <latchkey/testing/contract/holds.hpp>
-#include <latchkey/testing/contract/latches.hpp>
-#include <latchkey/testing/contract/locks.hpp>
-#include <latchkey/testing/contract/permits.hpp>
-#include <latchkey/testing/contract/queues.hpp>
-#include <latchkey/testing/contract/requests.hpp>
-#include <latchkey/testing/contract/sessions.hpp>
-#include <latchkey/testing/contract/tokens.hpp>
+#include <latchkey/detail/testing/contract/grants.hpp>
+#include <latchkey/detail/testing/contract/holds.hpp>
+#include <latchkey/detail/testing/contract/latches.hpp>
+#include <latchkey/detail/testing/contract/locks.hpp>
+#include <latchkey/detail/testing/contract/permits.hpp>
+#include <latchkey/detail/testing/contract/queues.hpp>
+#include <latchkey/detail/testing/contract/requests.hpp>
+#include <latchkey/detail/testing/contract/sessions.hpp>
+#include <latchkey/detail/testing/contract/tokens.hpp>
 
 /// Tests a store of yours against the whole contract, by requests and through Locks:
 ///

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include <latchkey/locked/site_policy.hpp>
+#include <latchkey/detail/locked/site_policy.hpp>
 
 namespace latchkey::inline v1::testing {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "backend/uri/uri_options.hpp"
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "core/text/number.hpp"
 
 namespace latchkey::inline v1::detail {

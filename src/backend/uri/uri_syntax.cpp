@@ -8,7 +8,7 @@
 #include <system_error>
 #include <variant>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "core/text/duration.hpp"
 
 namespace latchkey::inline v1::detail {

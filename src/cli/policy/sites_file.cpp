@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <latchkey/reflect/shape.hpp>
+#include <latchkey/detail/reflect/shape.hpp>
 
 #include "cli/connection.hpp"
 

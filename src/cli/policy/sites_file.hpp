@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <latchkey/key/schema.hpp>
-#include <latchkey/reflect/type_info.hpp>
+#include <latchkey/detail/reflect/type_info.hpp>
+#include <latchkey/key_schema.hpp>
 
 #include "install/lock_places.hpp"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 #include "backend/uri/uri_options.hpp"
 #include "core/text/number.hpp"

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "core/file_descriptor.hpp"
 #include "core/mutex.hpp"
 

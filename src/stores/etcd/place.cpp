@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "backend/uri/uri_options.hpp"
 #include "stores/mongodb/client_pool.hpp"
 

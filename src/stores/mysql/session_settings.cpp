@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "backend/uri/uri_options.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {

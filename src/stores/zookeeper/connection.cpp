@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::zookeeper {
 namespace {

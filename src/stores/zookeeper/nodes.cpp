@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "stores/zookeeper/node_name.hpp"
 
 namespace latchkey::inline v1::detail::zookeeper {

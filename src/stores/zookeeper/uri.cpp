@@ -7,7 +7,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 #include "backend/uri/uri_options.hpp"
 #include "stores/zookeeper/node_name.hpp"
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/etcd.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "backend/registry.hpp"
 #include "serving_server.hpp"

@@ -17,8 +17,8 @@
 #include <thread>
 #include <utility>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 #include <latchkey/testing/recorder.hpp>
 
 #include "core/file_descriptor.hpp"

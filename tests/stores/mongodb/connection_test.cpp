@@ -9,9 +9,9 @@
 #include <string_view>
 #include <thread>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/mongodb.hpp>
 #include <latchkey/options.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "backend/registry.hpp"
 #include "fake_server.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include <latchkey/testing/contract/probe.hpp>
+#include <latchkey/detail/testing/contract/probe.hpp>
 
 #include "ferretdb_server.hpp"
 #include "stores/mongodb/commands.hpp"

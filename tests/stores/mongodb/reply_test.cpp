@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/mongodb.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "backend/registry.hpp"
 #include "fake_server.hpp"

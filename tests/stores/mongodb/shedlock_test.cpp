@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/mongodb.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "ferretdb_server.hpp"
 #include "stores/mongodb/commands.hpp"

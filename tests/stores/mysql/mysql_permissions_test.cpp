@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "stores/mysql/mysql_server.hpp"
 #include "stores/mysql/mysql_support.hpp"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "fake_server.hpp"
 #include "shared_server.hpp"

@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/hold_id.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "pooler.hpp"
 #include "shared_server.hpp"

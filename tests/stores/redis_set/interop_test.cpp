@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/locks.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "redis/redis_backend.hpp"
 #include "stores/redis_set/lock_peer.hpp"

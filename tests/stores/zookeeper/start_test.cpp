@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/testing/contract/probe.hpp>
+#include <latchkey/detail/testing/contract/probe.hpp>
 
 #include "backend/registry.hpp"
 #include "fixture.hpp"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <latchkey/aspect/decorated.hpp>
 #include <latchkey/decorate.hpp>
+#include <latchkey/decorated_callable.hpp>
 
 namespace {
 

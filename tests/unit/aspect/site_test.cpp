@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <latchkey/aspect.hpp>
-#include <latchkey/aspect/decorated.hpp>
 #include <latchkey/decorate.hpp>
+#include <latchkey/decorated_callable.hpp>
 
 namespace site_names {
 

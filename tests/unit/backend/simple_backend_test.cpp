@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/loop_driver.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "support/fork.hpp"
 

@@ -1,5 +1,5 @@
 // The argument names of a call, split at the commas that separate them.
-#include <latchkey/name_list.hpp>
+#include <latchkey/detail/name_list.hpp>
 
 #include <gtest/gtest.h>
 

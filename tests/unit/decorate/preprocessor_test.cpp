@@ -1,5 +1,5 @@
 // DECORATED's preprocessor, piece by piece.
-#include <latchkey/decorate/preprocessor.hpp>
+#include <latchkey/detail/decorate/preprocessor.hpp>
 
 #include <string_view>
 

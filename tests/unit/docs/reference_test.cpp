@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <latchkey/detail/name_list.hpp>
 #include <latchkey/listeners.hpp>
-#include <latchkey/name_list.hpp>
 
 using namespace std::chrono_literals;
 using latchkey::LockType;

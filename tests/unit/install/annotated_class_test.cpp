@@ -1,5 +1,5 @@
 // Annotated functions without their lock are among the errors of the check at start.
-#include <latchkey/locked/annotated_class.hpp>
+#include <latchkey/detail/locked/annotated_class.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 
 #include <latchkey/error.hpp>
 #include <latchkey/key.hpp>
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 // clang-format off: the page's own lines
 namespace docs_keys {

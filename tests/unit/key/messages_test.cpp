@@ -3,7 +3,7 @@
 
 #include <latchkey/error.hpp>
 #include <latchkey/key.hpp>
-#include <latchkey/key/parsed_key.hpp>
+#include <latchkey/parsed_key.hpp>
 
 #include "unit/key/sample.hpp"
 

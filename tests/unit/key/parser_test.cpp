@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <latchkey/key/parser.hpp>
+#include <latchkey/detail/key/parser.hpp>
 
 namespace latchkey::detail {
 namespace {

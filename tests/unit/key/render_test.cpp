@@ -9,7 +9,7 @@
 
 #include <latchkey/error.hpp>
 #include <latchkey/key.hpp>
-#include <latchkey/key/hash.hpp>
+#include <latchkey/key_hash.hpp>
 
 #include "unit/key/sample.hpp"
 

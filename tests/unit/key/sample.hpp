@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <latchkey/reflect.hpp>
+#include <latchkey/detail/reflect.hpp>
 
 namespace sample {
 

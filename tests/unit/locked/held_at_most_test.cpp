@@ -6,10 +6,10 @@
 #include <string>
 
 #include <latchkey/decorate.hpp>
+#include <latchkey/detail/locked/site_policy.hpp>
 #include <latchkey/error.hpp>
 #include <latchkey/held.hpp>
 #include <latchkey/locked.hpp>
-#include <latchkey/locked/site_policy.hpp>
 
 #include "support/manual_locks.hpp"
 #include "support/refusal.hpp"

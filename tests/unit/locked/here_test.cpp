@@ -1,5 +1,5 @@
 // HERE: a LOCKED for the rest of a scope.
-#include <latchkey/locked/scope.hpp>
+#include <latchkey/for_scope.hpp>
 
 #include <gtest/gtest.h>
 

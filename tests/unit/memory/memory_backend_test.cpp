@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include <latchkey/testing/contract/probe.hpp>
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/testing/manual_clock.hpp>
 
 namespace latchkey::detail {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include <latchkey/decorate.hpp>
+#include <latchkey/detail/reflect.hpp>
 #include <latchkey/held.hpp>
-#include <latchkey/reflect.hpp>
 
 namespace till {
 

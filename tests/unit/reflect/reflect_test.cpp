@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include <latchkey/detail/reflect.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/lock_type.hpp>
-#include <latchkey/reflect.hpp>
 
 namespace latchkey::reflect {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <variant>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {

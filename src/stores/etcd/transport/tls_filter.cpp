@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <latchkey/in_quotes.hpp>
+#include <latchkey/detail/in_quotes.hpp>
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {
