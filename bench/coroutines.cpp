@@ -31,14 +31,16 @@ constexpr int server_core = 0, client_core = 1;
 /// The hold ends with its scope, as most code writes it.
 asio::awaitable<void> scoped_cycle(Lock lock, int operations) {
   for (int done = 0; done < operations; ++done) {
-    const Hold hold = co_await latchkey::async_acquire(lock, asio::use_awaitable);
+    const Hold hold = co_await latchkey::async_acquire(lock, latchkey::forever, latchkey::watchdog,
+                                                       asio::use_awaitable);
   }
 }
 
 /// Waits for the reply to the release, too, as a blocking thread does.
 asio::awaitable<void> cycle(Lock lock, int operations) {
   for (int done = 0; done < operations; ++done) {
-    Hold hold = co_await latchkey::async_acquire(lock, asio::use_awaitable);
+    Hold hold = co_await latchkey::async_acquire(lock, latchkey::forever, latchkey::watchdog,
+                                                 asio::use_awaitable);
     co_await latchkey::async_release(std::move(hold), asio::use_awaitable);
   }
 }
@@ -62,7 +64,8 @@ auto by_threads(const latchkey::Locks& locks) {
     std::vector<std::jthread> running;
     for (int worker = 0; worker < workers; ++worker) {
       running.emplace_back([lock = locks.lock(std::to_string(worker)), operations]() mutable {
-        for (int done = 0; done < operations / workers; ++done) lock.acquire().release();
+        for (int done = 0; done < operations / workers; ++done)
+          lock.acquire(latchkey::forever, latchkey::watchdog).release();
       });
     }
   };

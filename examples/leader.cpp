@@ -38,8 +38,9 @@ class Scheduler {
  public:
   Scheduler(const latchkey::Locks& locks, int tell)
       : tell_(tell),
-        leader_(locks, "leader:scheduler",
-                [this](const std::stop_token& stop, std::uint64_t term) { run(stop, term); }) {}
+        leader_(locks.leader("leader:scheduler", [this](const std::stop_token& stop,
+                                                        std::uint64_t term) { run(stop, term); })) {
+  }
 
  private:
   /// Says which term it is, and works until it is told to stop.

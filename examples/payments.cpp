@@ -53,7 +53,8 @@ class Payments {
 
   /// Another process may run it: then nothing happens here.
   void settle() {
-    LOCKED("settlement", LockType::REENTRANT, 0s, 30s).on_timeout(latchkey::skip) AROUND() {
+    LOCKED("settlement", LockType::REENTRANT, 0s, 30s)
+        .on_timeout(latchkey::strategy::skip) AROUND() {
       take_a_moment(150ms);
     };
   }

@@ -35,14 +35,14 @@ class Shop {
 
 int main(int argc, char** argv) {
   const char* const file = argc > 1 ? argv[1] : "latchkey.yaml";
-  const std::vector<latchkey::PolicyError> mistakes = latchkey::check(file);
+  const std::vector<latchkey::PolicyError> mistakes = latchkey::check_policy_file(file);
   for (const latchkey::PolicyError& mistake : mistakes) fmt::print("{}\n", mistake.what());
   if (!mistakes.empty()) return 1;
 
   latchkey::install_from(file);
   Shop shop;
   shop.sell(Item{42});
-  latchkey::reload();  // as a service does on SIGHUP
+  latchkey::reload_policies();  // as a service does on SIGHUP
   shop.sell(Item{43});
   fmt::print("{} left\n", shop.count(1).value_or(-1));
 }

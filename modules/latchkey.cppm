@@ -36,8 +36,8 @@ using latchkey::BoundKey;
 using latchkey::BoundKeys;
 using latchkey::Cancelled;
 using latchkey::Capabilities;
-using latchkey::check;
 using latchkey::check_fence;
+using latchkey::check_policy_file;
 using latchkey::Clock;
 using latchkey::Closed;
 using latchkey::completes_at_return;
@@ -46,12 +46,12 @@ using latchkey::CountDownLatch;
 using latchkey::Cron;
 using latchkey::current_hold;
 using latchkey::decorate;
+using latchkey::default_lease;
+using latchkey::default_wait;
 using latchkey::dump_sites;
 using latchkey::Error;
 using latchkey::Event;
 using latchkey::fair_grant_lease;
-using latchkey::Fallback;
-using latchkey::fallback;
 using latchkey::Fence;
 using latchkey::FenceError;
 using latchkey::FenceGuard;
@@ -116,9 +116,6 @@ using latchkey::OnceResult;
 using latchkey::OnceRun;
 using latchkey::OnceTerms;
 using latchkey::OnFailure;
-using latchkey::OnLost;
-using latchkey::OnTimeout;
-using latchkey::OnUnavailable;
 using latchkey::operator|;
 using latchkey::Options;
 using latchkey::Origin;
@@ -132,20 +129,13 @@ using latchkey::PermitInfo;
 using latchkey::Permits;
 using latchkey::Policy;
 using latchkey::PolicyError;
-using latchkey::Raise;
-using latchkey::raise;
 using latchkey::ReadWriteLock;
 using latchkey::Reentry;
-using latchkey::refuse;
 using latchkey::register_backend;
 using latchkey::register_site;
 using latchkey::ReleaseUnconfirmed;
-using latchkey::reload;
-using latchkey::Report;
-using latchkey::report;
+using latchkey::reload_policies;
 using latchkey::Request;
-using latchkey::run_unlocked_dangerously;
-using latchkey::RunUnlocked;
 using latchkey::Schema;
 using latchkey::schema_of;
 using latchkey::SchemaArgument;
@@ -159,10 +149,6 @@ using latchkey::SiteList;
 using latchkey::SiteName;
 using latchkey::SiteNote;
 using latchkey::sites;
-using latchkey::Skip;
-using latchkey::skip;
-using latchkey::skip_with;
-using latchkey::SkipWith;
 using latchkey::Startup;
 using latchkey::terms;
 using latchkey::to_string;
@@ -184,6 +170,24 @@ using latchkey::unbound_annotations;
 #endif
 
 }  // namespace latchkey
+
+/// What on_timeout and its siblings take.
+export namespace latchkey::strategy {
+
+using latchkey::strategy::Fallback;
+using latchkey::strategy::fallback;
+using latchkey::strategy::Raise;
+using latchkey::strategy::raise;
+using latchkey::strategy::Report;
+using latchkey::strategy::report;
+using latchkey::strategy::run_unlocked_dangerously;
+using latchkey::strategy::RunUnlocked;
+using latchkey::strategy::Skip;
+using latchkey::strategy::skip;
+using latchkey::strategy::skip_with;
+using latchkey::strategy::SkipWith;
+
+}  // namespace latchkey::strategy
 
 /// How keys read types.
 export namespace latchkey::reflect {

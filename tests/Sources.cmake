@@ -79,6 +79,7 @@ set(latchkey_tests_sources
   unit/locks/all_of_test.cpp
   unit/locks/all_of_waits_test.cpp
   unit/locks/cancel_test.cpp
+  unit/locks/defaults_test.cpp
   unit/locks/docs_semaphores_test.cpp
   unit/locks/due_times_test.cpp
   unit/locks/errors_test.cpp

@@ -37,7 +37,8 @@ class AnnotatedLedger : Balances {
   }
 
   /// If the account is busy for 2 s, the caller may ask again.
-  [[=latchkey::locked("account:{account}", LockType::READ, 2s, 30s).on_timeout(latchkey::skip)]]
+  [[=latchkey::locked("account:{account}", LockType::READ, 2s, 30s)
+        .on_timeout(latchkey::strategy::skip)]]
   asio::awaitable<std::optional<int>> balance(std::string account) {
     ASSERT_HELD("account:{account}", account);
     co_await store();

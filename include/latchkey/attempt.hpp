@@ -23,20 +23,19 @@ struct Origin {
   std::string_view key_template{};  ///< the template of the key; lives as long as the program
 };
 
-/// How an acquire treats a key that its owner already holds in the same type.
+/// How an acquire treats a key that its owner already holds in the same type:
+/// `.reentry(latchkey::Reentry::refuse)`.
 enum class Reentry : std::uint8_t {
   count,   ///< counts the hold once more
   refuse,  ///< throws WouldDeadlock
 };
 
-/// For `.reentry(latchkey::refuse)`.
-inline constexpr Reentry refuse = Reentry::refuse;
-
-/// One acquire. The defaults are LOCKED's: REENTRANT, at most 3 s of waiting, a lease of 30 s.
+/// One acquire. The defaults are those of every call that leaves them out: REENTRANT, default_wait,
+/// default_lease.
 struct Attempt {
   LockType type = LockType::REENTRANT;
-  Wait wait = std::chrono::seconds(3);
-  Lease lease = std::chrono::seconds(30);
+  Wait wait = default_wait;
+  Lease lease = default_lease;
   /// Ends the wait with Cancelled. If stop is requested before the call, nothing is sent.
   std::stop_token cancel{};
   Reentry reentry = Reentry::count;

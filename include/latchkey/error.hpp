@@ -136,7 +136,7 @@ class NotHeld : public LockError {
 class WouldDeadlock : public LockError {
  public:
   /// `held`: the type in which the owner holds the key. `holder`: the decorated method that holds
-  /// it; empty: none. `refused`: only `.reentry(refuse)` prevents the acquire.
+  /// it; empty: none. `refused`: only `.reentry(Reentry::refuse)` prevents the acquire.
   WouldDeadlock(LockSite site, LockType held, const std::string& holder = {}, bool refused = false);
 };
 

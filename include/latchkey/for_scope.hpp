@@ -37,7 +37,7 @@ inline constexpr bool is_for_scope<ForScope<Where>> = true;
 
 template <class Strategy>
 inline constexpr bool fits_scope =
-    std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip>;
+    std::is_same_v<Strategy, strategy::Raise> || std::is_same_v<Strategy, strategy::Skip>;
 
 /// The compile errors for a wrong HERE.
 template <class Options>
@@ -82,8 +82,9 @@ template <class Text, class Settings>
 struct ScopeOf<Locked<Text, Settings>> {
   static constexpr bool is_locked = true;
   using Options = LockOptions<Settings>;
-  static constexpr bool gives_optional = std::is_same_v<typename Options::Timeout, Skip> ||
-                                         std::is_same_v<typename Options::Unavailable, Skip>;
+  static constexpr bool gives_optional =
+      std::is_same_v<typename Options::Timeout, strategy::Skip> ||
+      std::is_same_v<typename Options::Unavailable, strategy::Skip>;
   using Result = std::conditional_t<gives_optional, std::optional<Hold>, Hold>;
 };
 

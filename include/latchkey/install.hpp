@@ -35,7 +35,7 @@ void install_from(const std::string& file, Options options = {});
 
 /// All errors of a policy file, checked against this program, in the order of the file. Connects to
 /// nothing and changes nothing.
-[[nodiscard]] std::vector<PolicyError> check(const std::string& file);
+[[nodiscard]] std::vector<PolicyError> check_policy_file(const std::string& file);
 
 /// Writes every decorated method of this program, with the facts that a policy file is checked
 /// against, as one JSON object. `latchkey check latchkey.yaml --sites sites.json` then checks the
@@ -47,7 +47,7 @@ void dump_sites(std::ostream& out);
 /// anywhere in the file, or a change of what determines the lock of a method (key, type, backend,
 /// prefix), throws one PolicyError with all errors and changes nothing. Throws NotConfigured if
 /// install_from was not called. Thread-safe.
-void reload();
+void reload_policies();
 
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop

@@ -76,14 +76,15 @@ struct LeaderHealth {
 /// Runs a callback in one process at a time: while this Leader holds the FENCED lock of its key,
 /// which the watchdog renews.
 ///
-///     latchkey::Leader leader(locks, "leader:billing",
-///                             [](const std::stop_token& stop, std::uint64_t term) {
-///                               while (!stop.stop_requested()) bill_next(term);
-///                             });
+///     latchkey::Leader leader =
+///         locks.leader("leader:billing", [](const std::stop_token& stop, std::uint64_t term) {
+///           while (!stop.stop_requested()) bill_next(term);
+///         });
 ///
-/// Thread-safe, except for construction and destruction. A Leader has two threads of its own, both
-/// made by the constructor: one campaigns and watches the lock, and one runs the callback of every
-/// term. Callbacks registered on the stop token run on the first one, and must not block.
+/// Made by Locks::leader. Thread-safe, except for construction and destruction. A Leader has two
+/// threads of its own, which Locks::leader makes: one campaigns and watches the lock, and one runs
+/// the callback of every term. Callbacks registered on the stop token run on the first one, and
+/// must not block.
 ///
 /// Promised: of all Leaders of one key, is_leader() is true for at most one while the backend keeps
 /// its data, because it compares the clock with the deadline of the lock. A Leader that cannot
@@ -101,13 +102,9 @@ class Leader {
   /// Does the leader's work until it is done or `stop` is requested. `term` is larger than that of
   /// every earlier leader of the key: it is the lock's fencing token. If it throws, the listener
   /// gets a `hidden_error`, and the Leader releases the lock, pauses and campaigns again. It may
-  /// use its Leader, even before the constructor has returned, but must not destroy it.
+  /// use its Leader, even before Locks::leader has returned, but must not destroy it.
   using Callback = std::function<void(std::stop_token stop, std::uint64_t term)>;
 
-  /// Starts to campaign and returns. The Leader keeps `locks` alive. Throws KeyError,
-  /// std::invalid_argument for bad options, an empty callback, and a backend without FENCED locks
-  /// (no other type has a term), and std::system_error if the system cannot create its threads.
-  Leader(const Locks& locks, std::string key, Callback callback, LeaderOptions options = {});
   Leader(const Leader&) = delete;
   Leader& operator=(const Leader&) = delete;
 
@@ -134,6 +131,10 @@ class Leader {
   bool resign() noexcept;
 
  private:
+  friend class Locks;
+  /// Starts to campaign and returns.
+  Leader(const Locks& locks, std::string key, Callback callback, const LeaderOptions& options);
+
   std::unique_ptr<detail::LeaderLoop> loop_;
 };
 

@@ -136,6 +136,11 @@ class Lease {
   std::chrono::milliseconds delay_{0};  // 0: none
 };
 
+/// The lease of each call that does not say one, such as LOCKED("k") and Lock::acquire(). lock(),
+/// leaders and `latchkey run` hold as long as they live: their lease is the watchdog's.
+/// docs/guarantees.md has the table.
+inline constexpr Lease default_lease = std::chrono::seconds(30);
+
 template <class Rep, class Period>
 constexpr Lease Watchdog::held_at_most(std::chrono::duration<Rep, Period> time) const {
   return Lease(*this).held_at_most(time);

@@ -67,16 +67,18 @@ class Lock {
   /// is a BackendUnavailable.
   bool release();
 
-  /// Waits for the lock for at most `wait`. Throws LockTimeout if it was busy all that time.
-  Hold acquire(Wait wait = forever, Lease lease = watchdog);
+  /// Waits for the lock for at most `wait`. Throws LockTimeout if it was busy all that time. Write
+  /// acquire(forever, watchdog) to wait without a limit and to hold for as long as it takes.
+  Hold acquire(Wait wait = default_wait, Lease lease = default_lease);
 
-  /// Like acquire(), but returns nullopt instead of throwing LockTimeout.
+  /// Like acquire(), but returns nullopt instead of throwing LockTimeout, and does not wait by
+  /// default.
   /// Name the result: the Hold of `if (lock.try_acquire())` has ended before the branch begins, and
   /// no compiler warns of it. Write `if (auto hold = lock.try_acquire())`.
   [[nodiscard(
       "latchkey: a lock is held for as long as its Hold lives: if (auto hold = "
       "lock.try_acquire(...)) { ... }")]] std::optional<Hold>
-  try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
+  try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = default_lease);
 
   /// The key without the prefix, as it was given. For several keys: a text for messages that lists
   /// them, or the first ones.

@@ -66,15 +66,15 @@ struct [[nodiscard]] LockOptions {
 
   static constexpr bool never_throws = std::is_same_v<Type<Setting::no_throw>, detail::NeverThrows>;
   /// on_lost(raise) is written in code, and not merely the default.
-  static constexpr bool raises_loss = std::is_same_v<Type<Setting::on_lost>, Raise>;
+  static constexpr bool raises_loss = std::is_same_v<Type<Setting::on_lost>, strategy::Raise>;
   static constexpr bool raises_unconfirmed =
-      std::is_same_v<Type<Setting::on_unconfirmed_release>, Raise>;
+      std::is_same_v<Type<Setting::on_unconfirmed_release>, strategy::Raise>;
   static constexpr bool always_asked = std::is_same_v<When, detail::Always>;
-  static constexpr bool can_run_unlocked = std::is_same_v<Timeout, RunUnlocked>;
+  static constexpr bool can_run_unlocked = std::is_same_v<Timeout, strategy::RunUnlocked>;
   /// The body runs under the lock, or an error is thrown.
   static constexpr bool always_runs = !never_throws && always_asked &&
-                                      std::is_same_v<Timeout, Raise> &&
-                                      std::is_same_v<Unavailable, Raise>;
+                                      std::is_same_v<Timeout, strategy::Raise> &&
+                                      std::is_same_v<Unavailable, strategy::Raise>;
   static constexpr std::string_view fixed_name() noexcept { return Type<Setting::named>::get(); }
 
   /// Null: the default Locks.
@@ -131,10 +131,11 @@ struct [[nodiscard]] LockOptions {
   /// raise, skip, skip_with(value), fallback(function) or run_unlocked_dangerously.
   template <class Strategy>
   constexpr auto on_timeout(Strategy strategy) && {
-    static_assert(detail::is_entry_strategy<Strategy> || std::is_same_v<Strategy, RunUnlocked>,
-                  "latchkey: on_timeout takes raise, skip, skip_with(value), fallback(function) or "
-                  "run_unlocked_dangerously");
-    terms.raises_timeout = std::is_same_v<Strategy, Raise>;
+    static_assert(
+        detail::is_entry_strategy<Strategy> || std::is_same_v<Strategy, strategy::RunUnlocked>,
+        "latchkey: on_timeout takes raise, skip, skip_with(value), fallback(function) or "
+        "run_unlocked_dangerously");
+    terms.raises_timeout = std::is_same_v<Strategy, strategy::Raise>;
     terms.says_timeout = true;
     return replace<Setting::on_timeout>(std::move(strategy));
   }
@@ -145,7 +146,7 @@ struct [[nodiscard]] LockOptions {
     static_assert(detail::is_entry_strategy<Strategy>,
                   "latchkey: on_unavailable takes raise, skip, skip_with(value) or "
                   "fallback(function)");
-    terms.raises_unavailable = std::is_same_v<Strategy, Raise>;
+    terms.raises_unavailable = std::is_same_v<Strategy, strategy::Raise>;
     terms.says_unavailable = true;
     return replace<Setting::on_unavailable>(std::move(strategy));
   }
@@ -153,11 +154,12 @@ struct [[nodiscard]] LockOptions {
   /// raise or report.
   template <class Strategy>
   constexpr auto on_lost(Strategy strategy) && {
-    static_assert(std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
-                  "latchkey: on_lost takes raise or report: the body has run already");
-    static_assert(!(never_throws && std::is_same_v<Strategy, Raise>),
+    static_assert(
+        std::is_same_v<Strategy, strategy::Raise> || std::is_same_v<Strategy, strategy::Report>,
+        "latchkey: on_lost takes raise or report: the body has run already");
+    static_assert(!(never_throws && std::is_same_v<Strategy, strategy::Raise>),
                   "latchkey: on_lost(raise) throws, and .no_throw() was said before it");
-    terms.raises_loss = std::is_same_v<Strategy, Raise>;
+    terms.raises_loss = std::is_same_v<Strategy, strategy::Raise>;
     terms.says_lost = true;
     return replace<Setting::on_lost>(strategy);
   }
@@ -169,12 +171,12 @@ struct [[nodiscard]] LockOptions {
   template <class Strategy>
   constexpr auto on_unconfirmed_release(Strategy strategy) && {
     static_assert(
-        std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
+        std::is_same_v<Strategy, strategy::Raise> || std::is_same_v<Strategy, strategy::Report>,
         "latchkey: on_unconfirmed_release takes report or raise: the body has run already");
-    static_assert(!(never_throws && std::is_same_v<Strategy, Raise>),
+    static_assert(!(never_throws && std::is_same_v<Strategy, strategy::Raise>),
                   "latchkey: on_unconfirmed_release(raise) throws, and .no_throw() was said before "
                   "it");
-    terms.raises_unconfirmed = std::is_same_v<Strategy, Raise>;
+    terms.raises_unconfirmed = std::is_same_v<Strategy, strategy::Raise>;
     terms.says_unconfirmed = true;
     return replace<Setting::on_unconfirmed_release>(strategy);
   }
@@ -187,7 +189,7 @@ struct [[nodiscard]] LockOptions {
     terms.raises_unconfirmed = false;
     terms.says_timeout = terms.says_unavailable = terms.says_lost = terms.says_unconfirmed = true;
     return replace<Setting::no_throw>(detail::NeverThrows{})
-        .template replace<Setting::on_lost>(report)
+        .template replace<Setting::on_lost>(strategy::report)
         .template skip_by_default<Setting::on_timeout>()
         .template skip_by_default<Setting::on_unavailable>();
   }
@@ -296,8 +298,8 @@ struct [[nodiscard]] LockOptions {
 
   template <Setting setting>
   constexpr auto skip_by_default() {
-    if constexpr (std::is_same_v<Type<setting>, Raise>) {
-      return replace<setting>(skip);
+    if constexpr (std::is_same_v<Type<setting>, strategy::Raise>) {
+      return replace<setting>(strategy::skip);
     } else {
       return std::move(*this);
     }

@@ -135,8 +135,8 @@ inline constexpr SiteNote once_note{once_kind, OnceKeyOf<Text, Call>::key().key.
 /// DECORATED, or is applied to a callable.
 ///
 /// If the body does not run (OnceOutcome::taken or late), the result shows it as with
-/// on_timeout(skip). What it throws is what OncePer's constructor and OncePer::run throw, and
-/// KeyError. A call is thread-safe if its arguments are.
+/// on_timeout(skip). It throws what Locks::once_per and OncePer::run throw, and KeyError. A call is
+/// thread-safe if its arguments are.
 template <class Text>
 struct [[nodiscard(
     "latchkey: LOCKED_ONCE_PER(...) alone runs nothing: write LOCKED_ONCE_PER(...) "
@@ -155,8 +155,9 @@ struct [[nodiscard(
     if constexpr (detail::can_be_skipped<Result>()) {
       call.own_site().give_name(terms.name);
       using CallOfPlace = detail::PlacedCall<Where, Arguments...>;
-      const OncePer job(detail::locks_for(detail::once_site<Text, CallOfPlace>, terms.locks),
-                        key<Where, Arguments...>(call), terms.period, terms.options);
+      const OncePer job =
+          detail::locks_for(detail::once_site<Text, CallOfPlace>, terms.locks)
+              .once_per(key<Where, Arguments...>(call), terms.period, terms.options);
       // The body of a DECORATED takes any parameters.
       const auto body = [&]() -> Result { return proceed(); };
       const Origin origin{&call.own_site(), detail::OnceKeyOf<Text, CallOfPlace>::key().key.text};

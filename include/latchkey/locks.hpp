@@ -6,9 +6,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +33,10 @@ namespace latchkey::inline v1 {
 class Backend;
 class Clock;
 class Cron;
+class Leader;
 class OncePer;
 struct Event;
+struct LeaderOptions;
 struct OncePerOptions;
 
 namespace detail {
@@ -80,14 +85,30 @@ class Locks {
   /// std::invalid_argument if the backend offers no latches.
   [[nodiscard]] CountDownLatch count_down_latch(std::string key) const;
 
+  /// Starts a Leader, which campaigns for the lock of `key` and runs `callback` while it leads
+  /// (Leader::Callback); see latchkey/leader.hpp. The Leader keeps these Locks alive. Throws
+  /// KeyError, std::invalid_argument for bad options, an empty callback, and a backend without
+  /// FENCED locks (no other type has a term), and std::system_error if the system cannot create its
+  /// threads.
+  [[nodiscard]] Leader leader(
+      std::string key,
+      std::function<void(std::stop_token stop, std::uint64_t term)> callback) const;
+  [[nodiscard]] Leader leader(
+      std::string key, std::function<void(std::stop_token stop, std::uint64_t term)> callback,
+      const LeaderOptions& options) const;
+
   /// A job that runs at most once for each multiple of `period`, in one of all processes; see
-  /// latchkey/once_per.hpp. Sends nothing. Throws what the constructor of OncePer throws.
+  /// latchkey/once_per.hpp. Sends nothing. Throws KeyError as lock() does, and
+  /// std::invalid_argument for a bad period or options, and for a backend that cannot keep a key
+  /// locked after its process has ended (Capabilities::expires), or not for so long.
   [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period) const;
   [[nodiscard]] OncePer once_per(std::string key, std::chrono::milliseconds period,
                                  const OncePerOptions& options) const;
   /// A job that runs at most once for each instant of a cron expression, for example
   /// `locks.once_per("nightly", latchkey::Cron("30 2 * * *", "Europe/Berlin"))`, in one of all
-  /// processes. Sends nothing. Throws what the constructor of OncePer throws.
+  /// processes. OncePerOptions::offset is 0, clock_error at most 1 min and start_within at most
+  /// 1 day, which is its default: a run may begin until the next instant, and for a day at most.
+  /// Sends nothing. Throws what the function with a period throws.
   [[nodiscard]] OncePer once_per(std::string key, const Cron& cron) const;
   [[nodiscard]] OncePer once_per(std::string key, const Cron& cron,
                                  const OncePerOptions& options) const;

@@ -203,21 +203,10 @@ decltype(auto) call_once_body(Body& body, const OnceAttempt& attempt) {
 /// Not promised: that any process runs an instant (somebody has to call run() in time), and that
 /// the runs of two instants do not overlap: if they must not, the body takes a lock.
 ///
-/// Thread-safe; copies are the same job.
+/// Made by Locks::once_per, whose Locks it keeps alive. Thread-safe; copies are the same job.
 class OncePer {
  public:
   using Instant = OnceReport::Instant;
-
-  /// Sends nothing. Keeps `locks` alive. `period` is 10 ms to 1 year. Throws KeyError for a bad
-  /// key, and std::invalid_argument for a bad period or options, and for a backend that cannot keep
-  /// a key locked after its process has ended (Capabilities::expires), or not for so long.
-  OncePer(const Locks& locks, std::string key, std::chrono::milliseconds period,
-          const OncePerOptions& options = {});
-  /// Like the constructor with a period, for the instants of a cron expression.
-  /// OncePerOptions::offset is 0, clock_error at most 1 min and start_within at most 1 day, which
-  /// is its default: a run may begin until the next instant, and for a day at most.
-  OncePer(const Locks& locks, std::string key, const Cron& cron,
-          const OncePerOptions& options = {});
 
   /// Runs `body`, which takes nothing or a `const OnceRun&`, unless the current instant is taken or
   /// it is too late for it.
@@ -267,9 +256,14 @@ class OncePer {
   [[nodiscard]] std::chrono::milliseconds period() const noexcept;
 
  private:
+  friend class Locks;
   friend class detail::OnceCoroutine;
   template <class Text>
   friend struct LockedOncePer;
+
+  OncePer(const Locks& locks, std::string key, std::chrono::milliseconds period,
+          const OncePerOptions& options);
+  OncePer(const Locks& locks, std::string key, const Cron& cron, const OncePerOptions& options);
 
   template <class Body>
   using Returned = decltype(detail::call_once_body(std::declval<Body&>(),

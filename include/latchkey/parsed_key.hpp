@@ -58,7 +58,7 @@ namespace detail {
 
 /// One step of a path that fits the schema. All names are resolved.
 struct BoundStep {
-  enum class Kind : std::uint8_t { TARGET, FIELD, NUMBER, TEXT, STAR } kind = Kind::TARGET;
+  enum class Kind : std::uint8_t { target, field, number, text, star } kind = Kind::target;
   const reflect::TypeInfo* type = nullptr;  // the type that the step starts from
   const reflect::FieldInfo* field = nullptr;
   std::uint64_t number = 0;
@@ -67,12 +67,12 @@ struct BoundStep {
 
 /// The value of this type is rendered by the text that is made from it.
 [[nodiscard]] constexpr bool makes_text(const reflect::TypeInfo& type, Use use) {
-  if (use == Use::SIZE) return type.text_from == reflect::TextFrom::HOOK;
-  return use == Use::VALUE && type.text_from != reflect::TextFrom::NOTHING;
+  if (use == Use::size) return type.text_from == reflect::TextFrom::hook;
+  return use == Use::value && type.text_from != reflect::TextFrom::nothing;
 }
 
 struct BoundPath {
-  Use use = Use::VALUE;
+  Use use = Use::value;
   bool kept = false;  // the path's value is a getter's result, which ends with the call
   std::size_t argument = 0;
   const reflect::TypeInfo* leaf = nullptr;

@@ -5,23 +5,24 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 #include <latchkey/lease.hpp>
 #include <latchkey/lock_type.hpp>
+#include <latchkey/strategy.hpp>
 #include <latchkey/wait.hpp>
 
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
-/// The strategies that a file can name. Strategies that need a value or a function exist only in
-/// code.
-enum class OnTimeout : std::uint8_t { RAISE, SKIP, RUN_UNLOCKED_DANGEROUSLY };
-enum class OnUnavailable : std::uint8_t { RAISE, SKIP };
-enum class OnLost : std::uint8_t { RAISE, REPORT };
-
 /// The settings of one policy of latchkey.yaml, each set or empty. docs/policies.md describes each
 /// setting and which policy has precedence. A value type without file positions and methods.
 struct Policy {
+  /// The strategies that a file can name. Those with a value or a function exist only in code.
+  using OnTimeout = std::variant<strategy::Raise, strategy::Skip, strategy::RunUnlocked>;
+  using OnUnavailable = std::variant<strategy::Raise, strategy::Skip>;
+  using OnLost = std::variant<strategy::Raise, strategy::Report>;
+
   std::optional<LockType> type{};          ///< PERMIT if `permits` is set
   std::optional<std::uint32_t> permits{};  ///< how many the semaphore has
   std::optional<Wait> wait{};

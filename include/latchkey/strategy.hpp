@@ -15,22 +15,33 @@ enum class NotRun : std::uint8_t {
   unavailable,  ///< the backend gave no definite reply
 };
 
-/// The default of all three options: the error is thrown.
-struct Raise {};
+/// Strategies are arguments of on_timeout and its siblings: `.on_timeout(latchkey::strategy::skip)`.
+namespace strategy {
+
+/// The default of all options: the error is thrown.
+struct Raise {
+  friend constexpr bool operator==(Raise, Raise) noexcept = default;
+};
 inline constexpr Raise raise{};
 
 /// `.on_lost(report)`: the loss is reported to the listener, and the result is returned unchanged.
-struct Report {};
+struct Report {
+  friend constexpr bool operator==(Report, Report) noexcept = default;
+};
 inline constexpr Report report{};
 
 /// The body does not run and the result shows it: void, null, an empty optional, or an expected
 /// with an error made from NotRun, std::errc (timed_out, resource_unavailable_try_again) or the
 /// exception itself (std::exception_ptr). Other result types need skip_with.
-struct Skip {};
+struct Skip {
+  friend constexpr bool operator==(Skip, Skip) noexcept = default;
+};
 inline constexpr Skip skip{};
 
 /// `.on_timeout(run_unlocked_dangerously)`: the body runs although another caller may be inside it.
-struct RunUnlocked {};
+struct RunUnlocked {
+  friend constexpr bool operator==(RunUnlocked, RunUnlocked) noexcept = default;
+};
 inline constexpr RunUnlocked run_unlocked_dangerously{};
 
 template <class Value>
@@ -54,5 +65,6 @@ constexpr Fallback<std::decay_t<Function>> fallback(Function&& function) {
   return {std::forward<Function>(function)};
 }
 
+}  // namespace strategy
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop

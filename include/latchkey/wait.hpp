@@ -55,5 +55,10 @@ class Wait {
   std::chrono::milliseconds length_;
 };
 
+/// The wait of each call that does not say one, such as LOCKED("k") and Lock::acquire(). Calls
+/// whose name fixes another one have that: lock() waits without a limit, try_acquire() does not
+/// wait. docs/guarantees.md has the table.
+inline constexpr Wait default_wait = std::chrono::seconds(3);
+
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop

@@ -24,12 +24,12 @@ DefaultAction default_action(int signal) noexcept {
   switch (signal) {
     case SIGTSTP:
     case SIGTTIN:
-    case SIGTTOU: return DefaultAction::STOP;
+    case SIGTTOU: return DefaultAction::stop;
     case SIGCHLD:
     case SIGCONT:
     case SIGURG:
-    case SIGWINCH: return DefaultAction::NONE;
-    default: return DefaultAction::TERMINATE;
+    case SIGWINCH: return DefaultAction::none;
+    default: return DefaultAction::terminate;
   }
 }
 

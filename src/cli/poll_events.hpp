@@ -21,7 +21,7 @@
 namespace latchkey::inline v1::cli {
 
 /// The default action of a signal (signal(7), "standard signals").
-enum class DefaultAction : unsigned char { TERMINATE, STOP, NONE };
+enum class DefaultAction : unsigned char { terminate, stop, none };
 [[nodiscard]] DefaultAction default_action(int signal) noexcept;
 
 /// Blocks every signal that can be blocked and that the process does not ignore, and returns them

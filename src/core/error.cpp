@@ -80,7 +80,7 @@ std::string deadlock_sentence(const LockSite& site, LockType held, const std::st
   std::string text = about(site) + " would wait for its own owner, who holds it as ";
   text += to_string(held);
   if (!holder.empty()) text += " in " + holder;
-  if (refused) return text + ": re-entry is refused here by .reentry(refuse)";
+  if (refused) return text + ": re-entry is refused here by .reentry(Reentry::refuse)";
   if (held == LockType::READ && site.type == LockType::WRITE) {
     return text + ": a READ cannot become a WRITE; take the WRITE " +
            (holder.empty() ? "first" : "in the outer method") + ", or end the READ before";

@@ -47,16 +47,17 @@ void install_from(const std::string& file, Options options) {
   from_file->warn();
 }
 
-std::vector<PolicyError> check(const std::string& file) {
+std::vector<PolicyError> check_policy_file(const std::string& file) {
   return detail::errors_of(file, detail::load_policies(file, detail::this_program()).problems);
 }
 
-void reload() {
+void reload_policies() {
   const std::lock_guard lock(loading);
   if (from_file == nullptr) {
     throw NotConfigured(
-        "latchkey::reload reads again what latchkey::install_from(\"latchkey.yaml\") read: call "
-        "that at the start of main");
+        "latchkey::reload_policies reads again what latchkey::install_from(\"latchkey.yaml\") "
+        "read: "
+        "call that at the start of main");
   }
   from_file->reload();
 }

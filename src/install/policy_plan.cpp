@@ -228,7 +228,7 @@ class Planner {
     if (unavailable) fit(unavailable->value, *unavailable, lock);
     for (const auto& said : {layers.find(&PolicySettings::on_lost),
                              layers.find(&PolicySettings::on_unconfirmed_release)}) {
-      if (said && said->value == OnLost::RAISE && traits.never_throws) {
+      if (said && std::holds_alternative<strategy::Raise>(said->value) && traits.never_throws) {
         report_throws(said->at, lock);
       }
     }
@@ -244,14 +244,15 @@ class Planner {
   }
 
   template <class Strategy>
-  void fit(Strategy strategy, const Located<Strategy>& said, const PlannedLock& lock) {
-    if (strategy == Strategy::SKIP && !lock.place.traits.can_be_skipped) {
+  void fit(const Strategy& wanted, const Located<Strategy>& said, const PlannedLock& lock) {
+    if (std::holds_alternative<strategy::Skip>(wanted) && !lock.place.traits.can_be_skipped) {
       report(said.at, "'skip' does not fit " + lock.place.where + ", which returns " +
                           lock.place.result_type +
                           ": void, a pointer, std::optional or an expected can say that nothing "
                           "happened; say 'raise' here, or skip_with(value) in code");
     }
-    if (strategy == Strategy::RAISE && lock.place.traits.never_throws) report_throws(said.at, lock);
+    if (std::holds_alternative<strategy::Raise>(wanted) && lock.place.traits.never_throws)
+      report_throws(said.at, lock);
   }
 
   void report_throws(Place at, const PlannedLock& lock) {
@@ -286,15 +287,15 @@ class Planner {
     if (const auto unlocked = layers.find(&PolicySettings::unlocked)) {
       report(unlocked->at, "'unlocked' does not fit " + where + ": HERE always takes its lock");
     }
-    if (timeout && timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
+    if (timeout && std::holds_alternative<strategy::RunUnlocked>(timeout->value)) {
       report(timeout->at, "'run_unlocked_dangerously' does not fit " + where + ": say 'raise'");
     }
     const auto unconfirmed = layers.find(&PolicySettings::on_unconfirmed_release);
-    if (lost && lost->value == OnLost::RAISE) {
+    if (lost && std::holds_alternative<strategy::Raise>(lost->value)) {
       report(lost->at, "'raise' does not fit " + where +
                            ": its Hold tells the listener of a loss, so say 'report'");
     }
-    if (unconfirmed && unconfirmed->value == OnLost::RAISE) {
+    if (unconfirmed && std::holds_alternative<strategy::Raise>(unconfirmed->value)) {
       report(unconfirmed->at,
              "'raise' does not fit " + where +
                  ": its Hold tells the listener of an unconfirmed release, so say 'report'");
@@ -304,7 +305,8 @@ class Planner {
   void note_danger(const PlannedLock& lock) {
     if (lock.over.unlocked) {
       plan_.without_lock.push_back(lock.place.where + " always");
-    } else if (lock.over.on_timeout == OnTimeout::RUN_UNLOCKED_DANGEROUSLY) {
+    } else if (lock.over.on_timeout &&
+               std::holds_alternative<strategy::RunUnlocked>(*lock.over.on_timeout)) {
       plan_.without_lock.push_back(lock.place.where + " after a timeout");
     }
   }

@@ -47,12 +47,12 @@ std::string what_would_give_text(const TypeInfo& type) {
 
 std::string why_no_leaf(const TypeInfo& type) {
   switch (type.shape) {
-    case Shape::FLOATING: return "a floating-point number, which makes no key";
-    case Shape::SEQUENCE:
-    case Shape::MAP:
+    case Shape::floating: return "a floating-point number, which makes no key";
+    case Shape::sequence:
+    case Shape::map:
       return "a container, which makes no key: write [0], ['text'] or [*] after "
              "it";
-    case Shape::OBJECT:
+    case Shape::object:
       return type.declared
                  ? "an object, which makes no key: name one of its fields: " + fields_of(type) +
                        "; or write " + what_would_give_text(type)
@@ -63,7 +63,7 @@ std::string why_no_leaf(const TypeInfo& type) {
 }
 
 bool is_counted(Shape shape) {
-  return shape == Shape::TEXT || shape == Shape::SEQUENCE || shape == Shape::MAP;
+  return shape == Shape::text || shape == Shape::sequence || shape == Shape::map;
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ BoundPath Binder::bind(std::uint16_t index) const {
 }
 
 std::size_t Binder::argument(const Node& path) const {
-  if (path.kind == NodeKind::POSITION) {
+  if (path.kind == NodeKind::position) {
     if (path.number < schema_.size()) return static_cast<std::size_t>(path.number);
     refuse_unknown(path, "position",
                    "; " + count_of_arguments(schema_.size()) + ", counted from 0");
@@ -113,25 +113,25 @@ BoundStep Binder::step(const Node& path, const Node& node, const TypeInfo& type)
   BoundStep step;
   step.type = &type;
   switch (node.kind) {
-    case NodeKind::INDEX:
+    case NodeKind::index:
       if (type.visit_number == nullptr) {
         refuse(node, "indexes containers, and maps with integer keys, not the type " + named(type));
       }
-      step.kind = Kind::NUMBER;
+      step.kind = Kind::number;
       step.number = node.number;
       return step;
-    case NodeKind::TEXT_INDEX:
+    case NodeKind::text_index:
       if (type.visit_text == nullptr) {
         refuse(node, "indexes maps with text keys, not the type " + named(type));
       }
-      step.kind = Kind::TEXT;
+      step.kind = Kind::text;
       step.text = key_.word(node);
       return step;
-    case NodeKind::STAR:
-      if (type.shape != Shape::SEQUENCE) {
+    case NodeKind::star:
+      if (type.shape != Shape::sequence) {
         refuse(path, "is of type " + named(type) + ": [*] takes each element of a container");
       }
-      step.kind = Kind::STAR;
+      step.kind = Kind::star;
       return step;
     default: return member(node, type);
   }
@@ -141,7 +141,7 @@ BoundStep Binder::member(const Node& node, const TypeInfo& type) const {
   for (std::size_t i = 0; i < type.field_count; ++i) {
     if (type.fields[i].name != key_.word(node)) continue;
     BoundStep step;
-    step.kind = BoundStep::Kind::FIELD;
+    step.kind = BoundStep::Kind::field;
     step.type = &type;
     step.field = &type.fields[i];
     return step;
@@ -151,14 +151,14 @@ BoundStep Binder::member(const Node& node, const TypeInfo& type) const {
 
 void Binder::check_leaf(const Node& path, const TypeInfo& type) const {
   switch (path.use) {
-    case Use::INTEGER:
+    case Use::integer:
       if (reflect::is_integer(type.shape)) return;
       refuse(path, "is of type " + named(type) + ": '%' needs an integer before it");
-    case Use::SIZE:
+    case Use::size:
       if (is_counted(type.shape) || makes_text(type, path.use)) return;
       refuse(path, "is of type " + named(type) +
                        ": size() counts a container's elements or a text's bytes");
-    case Use::VALUE:
+    case Use::value:
       if (reflect::is_leaf(type.shape) || makes_text(type, path.use)) return;
       refuse(path, "is " + why_no_leaf(type));
   }
@@ -186,7 +186,7 @@ void Binder::refuse_name(const Node& path) const {
 }
 
 void Binder::refuse_member(const Node& node, const TypeInfo& type) const {
-  if (type.shape != Shape::OBJECT) {
+  if (type.shape != Shape::object) {
     refuse_unknown(node, "field", "; the type " + named(type) + " has none");
   }
   if (!type.declared) refuse(node, "cannot be found: " + what_to_declare(type));

@@ -47,15 +47,15 @@ class Walk {
                               to.walk->take(to.step, inner);
                             }};
     switch (step.kind) {
-      case BoundStep::Kind::TARGET:
-        return expect(step.type->visit_target(value, receiver), Reason::ABSENT);
-      case BoundStep::Kind::FIELD: return step.field->visit(value, receiver);
-      case BoundStep::Kind::NUMBER:
-        return expect(step.type->visit_number(value, step.number, receiver), Reason::NO_ELEMENT);
-      case BoundStep::Kind::TEXT:
-        return expect(step.type->visit_text(value, step.text, receiver), Reason::NO_ELEMENT);
-      case BoundStep::Kind::STAR:
-        return expect(step.type->visit_number(value, star_, receiver), Reason::NO_ELEMENT);
+      case BoundStep::Kind::target:
+        return expect(step.type->visit_target(value, receiver), Reason::absent);
+      case BoundStep::Kind::field: return step.field->visit(value, receiver);
+      case BoundStep::Kind::number:
+        return expect(step.type->visit_number(value, step.number, receiver), Reason::no_element);
+      case BoundStep::Kind::text:
+        return expect(step.type->visit_text(value, step.text, receiver), Reason::no_element);
+      case BoundStep::Kind::star:
+        return expect(step.type->visit_number(value, star_, receiver), Reason::no_element);
     }
   }
 
@@ -71,9 +71,9 @@ class Walk {
 };
 
 Value text_of(std::string_view text, Use use, bool keep, Scratch& scratch) {
-  if (text.data() == nullptr) return no_value(Reason::ABSENT);
-  if (use == Use::SIZE) return integer_value({text.size(), false});
-  if (text.empty()) return no_value(Reason::EMPTY);
+  if (text.data() == nullptr) return no_value(Reason::absent);
+  if (use == Use::size) return integer_value({text.size(), false});
+  if (text.empty()) return no_value(Reason::empty);
   return text_value(keep ? scratch.keep(text) : text);
 }
 
@@ -95,14 +95,14 @@ Value read_leaf(const void* value, const BoundPath& path, Scratch& scratch) {
   const TypeInfo& type = *path.leaf;
   if (makes_text(type, path.use)) return read_made_text(value, path, scratch);
   switch (type.shape) {
-    case Shape::BOOLEAN:
+    case Shape::boolean:
       return text_value(type.read(value).bits != 0 ? std::string_view("true")
                                                    : std::string_view("false"));
-    case Shape::SIGNED:
+    case Shape::signed_integer:
       return integer_value(integer_from(static_cast<std::int64_t>(type.read(value).bits)));
-    case Shape::UNSIGNED: return integer_value({type.read(value).bits, false});
-    case Shape::CHARACTER:
-    case Shape::TEXT: return text_of(type.read(value).text, path.use, path.kept, scratch);
+    case Shape::unsigned_integer: return integer_value({type.read(value).bits, false});
+    case Shape::character:
+    case Shape::text: return text_of(type.read(value).text, path.use, path.kept, scratch);
     default: return integer_value({type.size(value), false});
   }
 }
@@ -115,7 +115,7 @@ Value read(const BoundPath& path, const void* argument, std::size_t star, Scratc
 // The number of elements that [*] selects.
 Value count_elements(const BoundPath& path, const void* argument) {
   std::size_t end = 0;
-  while (path.steps[end].kind != BoundStep::Kind::STAR) ++end;
+  while (path.steps[end].kind != BoundStep::Kind::star) ++end;
   const auto on_container = [&](const void* value) {
     return integer_value({path.steps[end].type->size(value), false});
   };

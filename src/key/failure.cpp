@@ -14,8 +14,8 @@ namespace {
 
 std::string_view what_is_wrong(Reason reason) {
   switch (reason) {
-    case Reason::EMPTY: return " is an empty text";
-    case Reason::NO_ELEMENT: return " names an element that is not there";
+    case Reason::empty: return " is an empty text";
+    case Reason::no_element: return " names an element that is not there";
     default: return " has no value";
   }
 }

@@ -16,29 +16,29 @@ class Interpreter {
   template <class Out>
   Failure put(const Node& node, Style style, Out& out) const {
     switch (node.kind) {
-      case NodeKind::TEXT:
+      case NodeKind::text:
         put_text(out, {text_ + node.begin, node.length}, Style{true, style.letters});
         return {};
-      case NodeKind::NAME:
-      case NodeKind::POSITION: return put_value(node, style, out);
-      case NodeKind::JOIN:
+      case NodeKind::name:
+      case NodeKind::position: return put_value(node, style, out);
+      case NodeKind::join:
         for (std::uint16_t at = node.first; at != 0; at = nodes_[at].next) {
           if (const Failure failure = put(nodes_[at], style, out)) return failure;
         }
         return {};
-      case NodeKind::DEFAULT: {
+      case NodeKind::alternative: {
         const auto mark = out.mark();
         if (!put(child(node), style, out)) return {};
         out.reset(mark);
         return put(second_child(node), style, out);
       }
-      case NodeKind::LOWER:
-      case NodeKind::UPPER: {
-        const Letters own = node.kind == NodeKind::LOWER ? Letters::LOWER : Letters::UPPER;
-        const Letters letters = style.letters == Letters::KEPT ? own : style.letters;
+      case NodeKind::lower:
+      case NodeKind::upper: {
+        const Letters own = node.kind == NodeKind::lower ? Letters::lower : Letters::upper;
+        const Letters letters = style.letters == Letters::kept ? own : style.letters;
         return put(child(node), Style{style.raw, letters}, out);
       }
-      case NodeKind::RAW: return put(child(node), Style{true, style.letters}, out);
+      case NodeKind::raw: return put(child(node), Style{true, style.letters}, out);
       default: {
         Integer result;
         const Failure failure = integer(node, result);
@@ -59,7 +59,7 @@ class Interpreter {
   template <class Out>
   Failure put_value(const Node& path, Style style, Out& out) const {
     const Value& value = values_[path.slot];
-    if (value.reason != Reason::NONE) [[unlikely]] {
+    if (value.reason != Reason::none) [[unlikely]] {
       return failure_of(path);
     }
     if (value.is_text) {
@@ -72,24 +72,24 @@ class Interpreter {
 
   Failure integer(const Node& node, Integer& result) const {
     switch (node.kind) {
-      case NodeKind::HASH: {
+      case NodeKind::hash: {
         Fnv1a hash;
         const Failure failure = put(child(node), Style{}, hash);
         result = {hash.finished(), false};
         return failure;
       }
-      case NodeKind::MODULO: {
+      case NodeKind::modulo: {
         const Failure failure = integer(child(node), result);
         result = result.modulo(node.number);
         return failure;
       }
-      case NodeKind::DEFAULT:
+      case NodeKind::alternative:
         if (!integer(child(node), result)) return {};
         return integer(second_child(node), result);
-      case NodeKind::SIZE: return integer(child(node), result);
+      case NodeKind::size: return integer(child(node), result);
       default:
         result = values_[node.slot].integer;
-        return values_[node.slot].reason == Reason::NONE ? Failure{} : failure_of(node);
+        return values_[node.slot].reason == Reason::none ? Failure{} : failure_of(node);
     }
   }
 
@@ -117,7 +117,7 @@ void render_key(KeyBuffer& out, const KeyData& key, const Value* values) {
 }
 
 void require_value(const KeyData& key, std::uint16_t path, const Value& value) {
-  if (value.reason != Reason::NONE) refuse_key(key, {path, value.reason});
+  if (value.reason != Reason::none) refuse_key(key, {path, value.reason});
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -16,7 +16,7 @@ ParsedKey parse_key(std::string_view text) {
   // A text that is too long is rejected before it needs more nodes.
   key.nodes_.resize(detail::node_capacity(std::min(text.size(), detail::max_template_size)));
   key.parse_ = detail::Parser(key.text_, key.nodes_.data()).run();
-  if (key.parse_.mistake != detail::SyntaxError::NONE) {
+  if (key.parse_.mistake != detail::SyntaxError::none) {
     throw KeyError(detail::sentence_of(key.parse_, text));
   }
   return key;

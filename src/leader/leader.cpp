@@ -3,7 +3,10 @@
 #include <latchkey/leader.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -64,7 +67,17 @@ std::unique_ptr<detail::LeaderLoop> detail::make_leader_loop(const Locks& locks,
   return std::make_unique<LeaderLoop>(locks, std::move(key), std::move(callback), complete);
 }
 
-Leader::Leader(const Locks& locks, std::string key, Callback callback, LeaderOptions options)
+Leader Locks::leader(std::string key,
+                     std::function<void(std::stop_token, std::uint64_t)> callback) const {
+  return leader(std::move(key), std::move(callback), LeaderOptions());
+}
+
+Leader Locks::leader(std::string key, std::function<void(std::stop_token, std::uint64_t)> callback,
+                     const LeaderOptions& options) const {
+  return Leader(*this, std::move(key), std::move(callback), options);
+}
+
+Leader::Leader(const Locks& locks, std::string key, Callback callback, const LeaderOptions& options)
     : loop_(detail::make_leader_loop(locks, std::move(key), std::move(callback), options)) {
   loop_->start();
 }

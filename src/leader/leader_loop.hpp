@@ -118,8 +118,7 @@ class LeaderLoop {
   std::thread supervisor_;
 };
 
-/// Makes the loop of a new Leader, which is not started yet. Throws what the constructor of Leader
-/// throws.
+/// Makes the loop of a new Leader, which is not started yet. Throws what Locks::leader throws.
 [[nodiscard]] std::unique_ptr<LeaderLoop> make_leader_loop(const Locks& locks, std::string key,
                                                            Leader::Callback callback,
                                                            const LeaderOptions& options);

@@ -18,9 +18,9 @@ namespace {
 void add_shape(std::string& shape, std::string_view key_template, const std::vector<Node>& nodes,
                std::uint16_t index) {
   const Node& node = nodes[index];
-  if (node.kind == NodeKind::TEXT) {
+  if (node.kind == NodeKind::text) {
     shape += key_template.substr(node.begin, node.length);
-  } else if (node.kind == NodeKind::JOIN) {
+  } else if (node.kind == NodeKind::join) {
     for (std::uint16_t at = node.first; at != 0; at = nodes[at].next) {
       add_shape(shape, key_template, nodes, at);
     }
@@ -40,7 +40,7 @@ std::string shape_of(std::string_view key_template) {
   std::vector<Node> nodes(node_capacity(key_template.size()));
   const Parse parse = Parser(key_template, nodes.data()).run();
   // A key that is not a template may have invalid template syntax.
-  if (parse.mistake != SyntaxError::NONE) return std::string(key_template);
+  if (parse.mistake != SyntaxError::none) return std::string(key_template);
   std::string shape;
   add_shape(shape, key_template, nodes, parse.root);
   return shape;

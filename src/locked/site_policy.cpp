@@ -52,21 +52,21 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
     terms.hold_for = *time;
   }
   if (const auto lost = choose(over.on_lost, said.says_lost, defaults.on_lost)) {
-    terms.raises_loss = *lost == OnLost::RAISE;
+    terms.raises_loss = std::holds_alternative<strategy::Raise>(*lost);
   }
   if (const auto unconfirmed = choose(over.on_unconfirmed_release, said.says_unconfirmed,
                                       defaults.on_unconfirmed_release)) {
-    terms.raises_unconfirmed = *unconfirmed == OnLost::RAISE;
+    terms.raises_unconfirmed = std::holds_alternative<strategy::Raise>(*unconfirmed);
   }
   if (const auto timeout = choose(over.on_timeout, said.says_timeout, defaults.on_timeout)) {
-    terms.raises_timeout = *timeout == OnTimeout::RAISE;
-    terms.skips_timeout = *timeout == OnTimeout::SKIP;
-    terms.runs_unlocked = *timeout == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
+    terms.raises_timeout = std::holds_alternative<strategy::Raise>(*timeout);
+    terms.skips_timeout = std::holds_alternative<strategy::Skip>(*timeout);
+    terms.runs_unlocked = std::holds_alternative<strategy::RunUnlocked>(*timeout);
   }
   if (const auto nobody =
           choose(over.on_unavailable, said.says_unavailable, defaults.on_unavailable)) {
-    terms.raises_unavailable = *nobody == OnUnavailable::RAISE;
-    terms.skips_unavailable = *nobody == OnUnavailable::SKIP;
+    terms.raises_unavailable = std::holds_alternative<strategy::Raise>(*nobody);
+    terms.skips_unavailable = std::holds_alternative<strategy::Skip>(*nobody);
   }
   terms.unlocked = over.unlocked;
   terms.fenced = said.fenced || over.fenced;

@@ -123,18 +123,17 @@ std::chrono::milliseconds OncePer::period() const noexcept {
 }
 
 OncePer Locks::once_per(std::string key, milliseconds period) const {
-  return {*this, std::move(key), period};
+  return once_per(std::move(key), period, OncePerOptions());
 }
-
 OncePer Locks::once_per(std::string key, milliseconds period, const OncePerOptions& options) const {
   return {*this, std::move(key), period, options};
 }
 
+OncePer Locks::once_per(std::string key, const Cron& cron) const {
+  return once_per(std::move(key), cron, OncePerOptions());
+}
 OncePer Locks::once_per(std::string key, const Cron& cron, const OncePerOptions& options) const {
   return {*this, std::move(key), cron, options};
-}
-OncePer Locks::once_per(std::string key, const Cron& cron) const {
-  return {*this, std::move(key), cron};
 }
 
 }  // namespace latchkey::inline v1

@@ -47,7 +47,7 @@ struct KeyTexts {
 };
 
 /// The only value of `fenced`.
-enum class Fenced : std::uint8_t { YES };
+enum class Fenced : std::uint8_t { yes };
 
 /// The settings of defaults, of a named policy or of a rule.
 struct PolicySettings {
@@ -61,10 +61,10 @@ struct PolicySettings {
   Perhaps<std::chrono::milliseconds> hold_for{};
   Perhaps<std::chrono::milliseconds> held_at_most{};
   Perhaps<std::chrono::milliseconds> lock_delay{};
-  Perhaps<OnTimeout> on_timeout{};
-  Perhaps<OnUnavailable> on_unavailable{};
-  Perhaps<OnLost> on_lost{};
-  Perhaps<OnLost> on_unconfirmed_release{};
+  Perhaps<Policy::OnTimeout> on_timeout{};
+  Perhaps<Policy::OnUnavailable> on_unavailable{};
+  Perhaps<Policy::OnLost> on_lost{};
+  Perhaps<Policy::OnLost> on_unconfirmed_release{};
   Perhaps<bool> unlocked{};
   Perhaps<Fenced> fenced{};
   bool key_is_wrong = false;  ///< there was one, and its mistake has been reported

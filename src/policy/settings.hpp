@@ -49,16 +49,16 @@ inline constexpr Names<LockType, 5> type_names{{{"REENTRANT", LockType::REENTRAN
                                                 {"READ", LockType::READ},
                                                 {"WRITE", LockType::WRITE},
                                                 {"FENCED", LockType::FENCED}}};
-inline constexpr Names<OnTimeout, 3> on_timeout_names{
-    {{"raise", OnTimeout::RAISE},
-     {"skip", OnTimeout::SKIP},
-     {"run_unlocked_dangerously", OnTimeout::RUN_UNLOCKED_DANGEROUSLY}}};
-inline constexpr Names<OnUnavailable, 2> on_unavailable_names{
-    {{"raise", OnUnavailable::RAISE}, {"skip", OnUnavailable::SKIP}}};
-inline constexpr Names<OnLost, 2> on_lost_names{
-    {{"raise", OnLost::RAISE}, {"report", OnLost::REPORT}}};
+inline constexpr Names<Policy::OnTimeout, 3> on_timeout_names{
+    {{"raise", strategy::raise},
+     {"skip", strategy::skip},
+     {"run_unlocked_dangerously", strategy::run_unlocked_dangerously}}};
+inline constexpr Names<Policy::OnUnavailable, 2> on_unavailable_names{
+    {{"raise", strategy::raise}, {"skip", strategy::skip}}};
+inline constexpr Names<Policy::OnLost, 2> on_lost_names{
+    {{"raise", strategy::raise}, {"report", strategy::report}}};
 inline constexpr Names<bool, 1> unlocked_names{{{"dangerously", true}}};
-inline constexpr Names<Fenced, 1> fenced_names{{{"true", Fenced::YES}}};
+inline constexpr Names<Fenced, 1> fenced_names{{{"true", Fenced::yes}}};
 
 /// The spellings of a value that has a fixed set of them.
 template <class Value>
@@ -68,15 +68,15 @@ struct Spellings<LockType> {
   static constexpr const auto& names = type_names;
 };
 template <>
-struct Spellings<OnTimeout> {
+struct Spellings<Policy::OnTimeout> {
   static constexpr const auto& names = on_timeout_names;
 };
 template <>
-struct Spellings<OnUnavailable> {
+struct Spellings<Policy::OnUnavailable> {
   static constexpr const auto& names = on_unavailable_names;
 };
 template <>
-struct Spellings<OnLost> {
+struct Spellings<Policy::OnLost> {
   static constexpr const auto& names = on_lost_names;
 };
 template <>
@@ -105,8 +105,9 @@ struct PolicySetting {
   bool in_rules;
   std::variant<SettingMember<std::string>, SettingMember<KeyTexts>, SettingMember<LockType>,
                SettingMember<Wait>, SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
-               SettingMember<OnTimeout>, SettingMember<OnUnavailable>, SettingMember<OnLost>,
-               SettingMember<bool>, SettingMember<Fenced>, SettingMember<std::uint32_t>>
+               SettingMember<Policy::OnTimeout>, SettingMember<Policy::OnUnavailable>,
+               SettingMember<Policy::OnLost>, SettingMember<bool>, SettingMember<Fenced>,
+               SettingMember<std::uint32_t>>
       member;
 };
 
@@ -135,16 +136,17 @@ inline constexpr std::array policy_settings{
         SettingMember<std::chrono::milliseconds>{&PolicySettings::lock_delay, &Policy::lock_delay}},
     PolicySetting{"backend", false, true, true,
                   SettingMember<std::string>{&PolicySettings::backend}},
-    PolicySetting{"on_timeout", true, true, true,
-                  SettingMember<OnTimeout>{&PolicySettings::on_timeout, &Policy::on_timeout}},
     PolicySetting{
-        "on_unavailable", true, true, true,
-        SettingMember<OnUnavailable>{&PolicySettings::on_unavailable, &Policy::on_unavailable}},
+        "on_timeout", true, true, true,
+        SettingMember<Policy::OnTimeout>{&PolicySettings::on_timeout, &Policy::on_timeout}},
+    PolicySetting{"on_unavailable", true, true, true,
+                  SettingMember<Policy::OnUnavailable>{&PolicySettings::on_unavailable,
+                                                       &Policy::on_unavailable}},
     PolicySetting{"on_lost", true, true, true,
-                  SettingMember<OnLost>{&PolicySettings::on_lost, &Policy::on_lost}},
+                  SettingMember<Policy::OnLost>{&PolicySettings::on_lost, &Policy::on_lost}},
     PolicySetting{"on_unconfirmed_release", true, true, true,
-                  SettingMember<OnLost>{&PolicySettings::on_unconfirmed_release,
-                                        &Policy::on_unconfirmed_release}},
+                  SettingMember<Policy::OnLost>{&PolicySettings::on_unconfirmed_release,
+                                                &Policy::on_unconfirmed_release}},
     PolicySetting{"unlocked", false, true, true, SettingMember<bool>{&PolicySettings::unlocked}},
 };
 

@@ -188,8 +188,8 @@ void SettingsReader::setting(PolicySettings& settings, const YamlNode& name, con
     settings.*member.said = parse<Value>(name, *said);
   };
   std::visit(store, known->member);
-  const bool unsafe =
-      settings.on_timeout && settings.on_timeout->value == OnTimeout::RUN_UNLOCKED_DANGEROUSLY;
+  const bool unsafe = settings.on_timeout &&
+                      std::holds_alternative<strategy::RunUnlocked>(settings.on_timeout->value);
   if (name.text == "on_timeout" && unsafe && where == &PolicySetting::in_defaults) {
     report(
         said->at,

@@ -102,7 +102,7 @@ TEST(CheckAtStart, KnowsTheWordOfATemplateThatIsCalled) {
 }
 
 TEST(CheckAtStart, ListsAnnotatedFunctionsWithoutTheWord) {
-  EXPECT_THAT(sentences(latchkey::check(policy_file())), all_unbound);
+  EXPECT_THAT(sentences(latchkey::check_policy_file(policy_file())), all_unbound);
 }
 
 TEST(CheckAtStart, InstallFromThrowsThem) {

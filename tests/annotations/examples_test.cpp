@@ -172,7 +172,8 @@ template <class Service>
 std::string error_while_busy() {
   const ScopedLocks locks;
   const latchkey::Locks others = locks.locks().with_owner(latchkey::Owner::make());
-  const latchkey::Hold held = others.lock("stock:tea", LockType::WRITE).acquire();
+  const latchkey::Hold held =
+      others.lock("stock:tea", LockType::WRITE).acquire(latchkey::forever, latchkey::watchdog);
   Service stock(std::filesystem::path(testing::TempDir()) / "annotated_examples_stock");
   try {
     stock.add({"tea"}, 1);

@@ -44,6 +44,8 @@ std::vector<std::string> missing_names(const std::string& spelling) {
 
 TEST(Module, ExportsEveryPublicName) {
   EXPECT_EQ(missing_names<^^latchkey::v1>("latchkey"), std::vector<std::string>());
+  EXPECT_EQ(missing_names<^^latchkey::v1::strategy>("latchkey::strategy"),
+            std::vector<std::string>());
   EXPECT_EQ(missing_names<^^latchkey::v1::reflect>("latchkey::reflect"),
             std::vector<std::string>());
 }

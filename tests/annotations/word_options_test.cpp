@@ -21,8 +21,8 @@ namespace annotated_options_test {
 using namespace std::chrono_literals;
 using latchkey::Hold;
 using latchkey::LockType;
-using latchkey::skip;
-using latchkey::skip_with;
+using latchkey::strategy::skip;
+using latchkey::strategy::skip_with;
 using latchkey::testing::ScopedLocks;
 using latchkey::testing::Taken;
 
@@ -48,15 +48,14 @@ struct Strategies {
     LOCK_ANNOTATED;
     return ++runs;
   }
-  [[= latchkey::locked("busy", LockType::WRITE, 0ms).on_timeout(latchkey::fallback([](int given) {
-    return -given;
-  }))]] int
+  [[= latchkey::locked("busy", LockType::WRITE, 0ms)
+          .on_timeout(latchkey::strategy::fallback([](int given) { return -given; }))]] int
   falls_back(int given) {
     LOCK_ANNOTATED;
     return ++runs + given;
   }
   [[= latchkey::locked("busy", LockType::WRITE, 0ms)
-          .on_timeout(latchkey::run_unlocked_dangerously)]] int
+          .on_timeout(latchkey::strategy::run_unlocked_dangerously)]] int
   runs_unlocked() {
     LOCK_ANNOTATED;
     return ++runs;
@@ -82,7 +81,7 @@ struct Strategies {
   [[= latchkey::locked(KEYS("a:{x}", "b:{y}"), LockType::WRITE, 3s, 30s)]] void keys(int x, int y) {
     LOCK_ANNOTATED;
   }
-  [[= latchkey::locked("again").reentry(latchkey::refuse)]] void refuses(bool again) {
+  [[= latchkey::locked("again").reentry(latchkey::Reentry::refuse)]] void refuses(bool again) {
     LOCK_ANNOTATED;
     if (again) refuses(false);
   }
@@ -112,7 +111,10 @@ struct Strategies {
 TEST(AnnotatedWord, HonoursEachStrategyOfABusyLock) {
   const ScopedLocks locks;
   std::optional<Hold> hold;
-  std::thread holder([&] { hold = locks.locks().lock("busy", LockType::WRITE).acquire(); });
+  std::thread holder([&] {
+    hold =
+        locks.locks().lock("busy", LockType::WRITE).acquire(latchkey::forever, latchkey::watchdog);
+  });
   holder.join();
   Strategies object;
   EXPECT_EQ(object.skips(), std::nullopt);
@@ -185,7 +187,7 @@ struct Unconfirmed {
     return 1;
   }
   [[= latchkey::locked("raised", LockType::REENTRANT, 100ms, 10s)
-          .on_unconfirmed_release(latchkey::raise)]] int
+          .on_unconfirmed_release(latchkey::strategy::raise)]] int
   raises() {
     LOCK_ANNOTATED;
     faults.silent = true;

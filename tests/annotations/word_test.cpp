@@ -20,8 +20,8 @@ namespace annotated_test {
 using namespace std::chrono_literals;
 using latchkey::Hold;
 using latchkey::LockType;
-using latchkey::skip;
-using latchkey::skip_with;
+using latchkey::strategy::skip;
+using latchkey::strategy::skip_with;
 using latchkey::testing::ScopedLocks;
 using latchkey::testing::Taken;
 

@@ -57,7 +57,7 @@ TEST_F(AsioAcquire, CallbackRunsOnItsExecutorAndNeverInline) {
 }
 
 TEST_F(AsioAcquire, ReleaseByAThreadNeverRunsTheCallback) {
-  std::optional<Hold> theirs = locks.lock("k").acquire();
+  std::optional<Hold> theirs = locks.lock("k").acquire(forever, watchdog);
   bool called = false;
   async_acquire(locks.lock("k"), 10s, 30s,
                 asio::bind_executor(context, [&](std::exception_ptr, Hold) { called = true; }));
@@ -83,7 +83,7 @@ TEST_F(AsioAcquire, DeferredStartsWhenItIsCalled) {
 }
 
 TEST_F(AsioAcquire, BusyLockIsATimeoutOrNoHold) {
-  const Hold theirs = locks.lock("k").acquire();
+  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
   run(context, [](Locks& locks) -> asio::awaitable<void> {
     const auto began = std::chrono::steady_clock::now();
     EXPECT_FALSE(co_await async_try_acquire(locks.lock("k"), 0ms, 30s, asio::use_awaitable));
@@ -101,14 +101,16 @@ TEST_F(AsioAcquire, BusyLockIsATimeoutOrNoHold) {
 
 TEST_F(AsioAcquire, EachOperationHasAnOwnerOfItsOwn) {
   run(context, [](Locks& locks) -> asio::awaitable<void> {
-    const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    const Hold hold =
+        co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     EXPECT_FALSE(co_await async_try_acquire(locks.lock("k"), 0ms, 30s, asio::use_awaitable));
   }(locks));
 }
 
 TEST_F(AsioAcquire, GivenOwnerReenters) {
   run(context, [](Locks locks) -> asio::awaitable<void> {
-    const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    const Hold hold =
+        co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     const Hold again = co_await async_acquire(locks.lock("k"), 0ms, 30s, asio::use_awaitable);
     EXPECT_EQ(hold.id(), again.id());
     EXPECT_THROW(static_cast<void>(co_await async_acquire(locks.lock("k", LockType::WRITE), 0ms,
@@ -118,9 +120,9 @@ TEST_F(AsioAcquire, GivenOwnerReenters) {
 }
 
 TEST_F(AsioAcquire, ClosedLocksEndTheWait) {
-  const Hold theirs = locks.lock("k").acquire();
+  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
   std::exception_ptr error;
-  async_acquire(locks.lock("k"),
+  async_acquire(locks.lock("k"), forever, watchdog,
                 asio::bind_executor(context, [&](std::exception_ptr why, Hold) { error = why; }));
   locks.close(0ms);
   context.run();
@@ -129,7 +131,7 @@ TEST_F(AsioAcquire, ClosedLocksEndTheWait) {
 
 TEST_F(AsioAcquire, SeveralKeysAreOneHold) {
   const Lock pair = locks.all_of({locks.lock("b"), locks.lock("a", LockType::WRITE)});
-  std::optional<Hold> theirs = locks.lock("b").acquire();
+  std::optional<Hold> theirs = locks.lock("b").acquire(forever, watchdog);
   int holds = 0;
   async_acquire(pair, 10s, 30s,
                 asio::bind_executor(context, [&](std::exception_ptr error, Hold hold) {
@@ -151,7 +153,7 @@ TEST_F(AsioAcquire, SeveralKeysAreOneHold) {
 }
 
 TEST_F(AsioAcquire, BusySeveralGiveBackWhatTheyHold) {
-  const Hold theirs = locks.lock("b").acquire();
+  const Hold theirs = locks.lock("b").acquire(forever, watchdog);
   const Lock pair = locks.all_of({locks.lock("a"), locks.lock("b")});
   run(context, [](Locks& locks, Lock pair) -> asio::awaitable<void> {
     EXPECT_FALSE(co_await async_try_acquire(pair, 10ms, 30s, asio::use_awaitable));
@@ -213,7 +215,8 @@ TEST_F(AsioAcquire, BlockingAcquireInACoroutineIsReportedOnce) {
   Recorder recorder;
   const Locks reported = Locks::connect("memory:", {.listener = &recorder});
   run(context, [](Locks locks) -> asio::awaitable<void> {
-    const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    const Hold hold =
+        co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     EXPECT_FALSE(locks.lock("free").try_acquire(5ms)->lost()) << "it does not wait";
     EXPECT_FALSE(locks.lock("k").try_acquire(5ms));
     EXPECT_FALSE(locks.lock("k").try_acquire(5ms));
@@ -229,9 +232,9 @@ TEST_F(AsioAcquire, BlockingAcquireOfAnotherThreadIsNotReported) {
   Recorder recorder;
   const Locks reported = Locks::connect("memory:", {.listener = &recorder});
   std::optional<Hold> held;
-  async_acquire(reported.lock("k"), asio::bind_executor(context, [&](auto, Hold hold) {
-                  held.emplace(std::move(hold));
-                }));
+  async_acquire(
+      reported.lock("k"), forever, watchdog,
+      asio::bind_executor(context, [&](auto, Hold hold) { held.emplace(std::move(hold)); }));
   context.run();
   EXPECT_FALSE(reported.lock("k").try_acquire(5ms));
   EXPECT_TRUE(reported.flush(patience));
@@ -242,7 +245,7 @@ TEST_F(AsioAcquire, HoldOutlivesItsLocks) {
   std::optional<Hold> held;
   {
     const Locks short_lived = Locks::connect("memory:");
-    async_acquire(short_lived.lock("k"),
+    async_acquire(short_lived.lock("k"), forever, watchdog,
                   asio::bind_executor(context, [&](std::exception_ptr, Hold hold) {
                     held.emplace(std::move(hold));
                   }));

@@ -45,7 +45,8 @@ TEST(AsioSimpleBackend, NeedsAThreadPool) {
   asio::io_context context;
   run(context, [](Locks locks) -> asio::awaitable<void> {
     try {
-      static_cast<void>(co_await async_acquire(locks.lock("k"), asio::use_awaitable));
+      static_cast<void>(
+          co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable));
       ADD_FAILURE() << "the attempt would have blocked the executor";
     } catch (const NotConfigured& error) {
       EXPECT_NE(std::string(error.what()).find("latchkey::use_thread_pool(locks, pool)"),

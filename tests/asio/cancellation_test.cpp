@@ -30,10 +30,10 @@ class AsioCancellation : public ::testing::TestWithParam<asio::cancellation_type
   /// Starts an acquire that the test can cancel, and returns the error that it ends with.
   std::shared_ptr<std::exception_ptr> wait_for(const Lock& lock) {
     auto error = std::make_shared<std::exception_ptr>();
-    async_acquire(lock, asio::bind_cancellation_slot(
-                            signal.slot(), asio::bind_executor(context, [error](auto why, Hold) {
-                              *error = why;
-                            })));
+    async_acquire(lock, forever, watchdog,
+                  asio::bind_cancellation_slot(
+                      signal.slot(),
+                      asio::bind_executor(context, [error](auto why, Hold) { *error = why; })));
     return error;
   }
 
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, AsioCancellation,
                                            asio::cancellation_type::total));
 
 TEST_P(AsioCancellation, EndsAWait) {
-  std::optional<Hold> theirs = locks.lock("k").acquire();
+  std::optional<Hold> theirs = locks.lock("k").acquire(forever, watchdog);
   const auto error = wait_for(locks.lock("k"));
   signal.emit(GetParam());
   context.run();
@@ -66,7 +66,7 @@ TEST_P(AsioCancellation, EndsAWait) {
 }
 
 TEST_P(AsioCancellation, EndsAWaitForSeveralAndGivesThemBack) {
-  const Hold theirs = locks.lock("b").acquire();
+  const Hold theirs = locks.lock("b").acquire(forever, watchdog);
   const auto error = wait_for(locks.all_of({locks.lock("a"), locks.lock("b")}));
   EXPECT_EQ(locks.inspect("a").holders.size(), 1U);
   signal.emit(GetParam());
@@ -87,11 +87,12 @@ TEST(AsioTimeout, LosingOperationOfACoroutineGivesBack) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context context;
   Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("k").acquire();
+  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
   run(context, [](Locks& locks) -> asio::awaitable<void> {
     asio::steady_timer timer(co_await asio::this_coro::executor, 20ms);
-    const auto first = co_await (async_acquire(locks.lock("k"), asio::use_awaitable) ||
-                                 timer.async_wait(asio::use_awaitable));
+    const auto first =
+        co_await (async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable) ||
+                  timer.async_wait(asio::use_awaitable));
     EXPECT_EQ(first.index(), 1U);
   }(locks));
   EXPECT_TRUE(locks.inspect("k").queue.empty());
@@ -102,7 +103,7 @@ TEST(AsioTimeout, AnErrorOfTheAcquireEndsTheWaitForTheFirstOfTwo) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context context;
   Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("k").acquire();
+  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
   std::jthread closer;
   bool closed = false;
   run(context, [&](Locks& locks) -> asio::awaitable<void> {
@@ -112,8 +113,9 @@ TEST(AsioTimeout, AnErrorOfTheAcquireEndsTheWaitForTheFirstOfTwo) {
       locks.close(0s);
     });
     try {
-      const auto first = co_await (timer.async_wait(asio::use_awaitable) ||
-                                   async_acquire(locks.lock("k"), asio::use_awaitable));
+      const auto first =
+          co_await (timer.async_wait(asio::use_awaitable) ||
+                    async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable));
       ADD_FAILURE() << "ended with alternative " << first.index();
     } catch (const Closed&) {
       closed = true;
@@ -126,10 +128,10 @@ TEST(AsioTimeout, TheFirstOfTwoAcquiresIsTheResultAndTheOtherIsGivenBack) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context context;
   Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("busy").acquire();
+  const Hold theirs = locks.lock("busy").acquire(forever, watchdog);
   run(context, [](Locks& locks) -> asio::awaitable<void> {
     auto first =
-        co_await (async_acquire(locks.lock("busy"), asio::use_awaitable) ||
+        co_await (async_acquire(locks.lock("busy"), forever, watchdog, asio::use_awaitable) ||
                   async_try_acquire(locks.lock("free"), 1h, watchdog, asio::use_awaitable));
     EXPECT_EQ(first.index(), 1U);
     EXPECT_EQ(std::get<1>(first).value().key(), "free");
@@ -173,7 +175,7 @@ class CancellationStorm {
         EXPECT_EQ(hold.key().empty(), error != nullptr);
       };
       async_acquire(
-          locks_.lock("storm:" + std::to_string(index % 20)),
+          locks_.lock("storm:" + std::to_string(index % 20)), forever, watchdog,
           asio::bind_cancellation_slot(state->signal.slot(),
                                        asio::bind_executor(state->strand, std::move(handler))));
     });

@@ -34,7 +34,7 @@ class AsioClose : public ::testing::Test {
 TEST_F(AsioClose, CloseWaitsForAHolderThatRunsOnTheSameThread) {
   bool released = false, closed = false;
   const auto holder = [&]() -> asio::awaitable<void> {
-    Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    Hold hold = co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     async_close(locks, too_long, asio::bind_executor(context, [&](const std::exception_ptr& error) {
                   EXPECT_FALSE(error);
                   EXPECT_TRUE(released);
@@ -60,14 +60,15 @@ TEST_F(AsioClose, CloseWaitsForAHolderThatRunsOnTheSameThread) {
 
 TEST_F(AsioClose, HoldsThatRemainAfterTheDrainAreLost) {
   run(context, [](Locks& locks) -> asio::awaitable<void> {
-    const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    const Hold hold =
+        co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     co_await async_close(locks, 1ms, asio::use_awaitable);
     EXPECT_TRUE(hold.lost());
   }(locks));
 }
 
 TEST_F(AsioClose, CancellationEndsTheDrain) {
-  const std::optional<Hold> never_released = locks.lock("k").acquire();
+  const std::optional<Hold> never_released = locks.lock("k").acquire(forever, watchdog);
   asio::cancellation_signal signal;
   bool closed = false;
   async_close(locks, too_long,
@@ -84,7 +85,7 @@ TEST_F(AsioClose, CancellationEndsTheDrain) {
 
 TEST_F(AsioClose, ListenerHasAllEventsAtTheEnd) {
   run(context, [](Locks& locks) -> asio::awaitable<void> {
-    Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    Hold hold = co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     co_await async_release(std::move(hold), asio::use_awaitable);
     co_await async_close(locks, too_long, asio::use_awaitable);
   }(locks));
@@ -92,7 +93,7 @@ TEST_F(AsioClose, ListenerHasAllEventsAtTheEnd) {
 }
 
 TEST_F(AsioClose, EndOfTheContextEndsTheDrain) {
-  const Hold never_released = locks.lock("k").acquire();
+  const Hold never_released = locks.lock("k").acquire(forever, watchdog);
   {
     asio::io_context ends;
     async_close(locks, too_long,

@@ -36,10 +36,10 @@ struct Witness {
 
 void expect_pending_operations_to_end_with_their_context(const Locks& locks) {
   bool destroyed = false;
-  std::optional<Hold> theirs = locks.lock("k").acquire();
+  std::optional<Hold> theirs = locks.lock("k").acquire(forever, watchdog);
   {
     asio::io_context context;
-    async_acquire(locks.lock("k"),
+    async_acquire(locks.lock("k"), forever, watchdog,
                   asio::bind_executor(context, [witness = Witness(destroyed)](auto, Hold) {
                     ADD_FAILURE() << "the handler was called";
                   }));
@@ -64,7 +64,8 @@ TEST(AsioContext, EndsWithAnUncalledGrant) {
   const Locks locks = Locks::connect("memory:");
   {
     asio::io_context context;
-    async_acquire(locks.lock("k"), asio::bind_executor(context, [](auto, Hold) {}));
+    async_acquire(locks.lock("k"), forever, watchdog,
+                  asio::bind_executor(context, [](auto, Hold) {}));
   }
   EXPECT_TRUE(locks.lock("k").try_acquire(5s));
 }
@@ -92,7 +93,7 @@ TEST(AsioContext, TheFirstOperationWithoutAFreeDescriptorEndsWithBadAllocAndTheN
   EXPECT_TRUE(locks.lock("k").try_acquire());
   asio::io_context context;
   const auto acquire = [](Locks locks) -> asio::awaitable<void> {
-    Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    Hold hold = co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     EXPECT_TRUE(co_await async_release(std::move(hold), asio::use_awaitable));
   };
   {
@@ -109,7 +110,7 @@ TEST(AsioContext, RunReturnsWhenNoOperationIsLeft) {
   asio::io_context context;
   for (int round = 0; round < 3; ++round) {
     run(context, [](Locks locks) -> asio::awaitable<void> {
-      Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+      Hold hold = co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
       EXPECT_TRUE(co_await async_release(std::move(hold), asio::use_awaitable));
     }(locks));
   }
@@ -120,7 +121,8 @@ TEST(AsioContext, LocksMayEndBeforeTheContext) {
   asio::io_context context;
   for (int round = 0; round < 3; ++round) {
     run(context, [](Locks locks) -> asio::awaitable<void> {
-      const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+      const Hold hold =
+          co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     }(Locks::connect(server.unix_uri())));
   }
 }
@@ -130,7 +132,7 @@ TEST(AsioContext, LocksMayEndBeforeTheContext) {
 TEST(AsioContext, AReleaseWhoseReplyComesAfterTheContextAndTheLocksEndsTheConnection) {
   RedisServer server;
   std::optional<Locks> locks = Locks::connect(server.unix_uri());
-  Hold hold = locks->lock("k").acquire();
+  Hold hold = locks->lock("k").acquire(forever, watchdog);
   std::optional<asio::io_context> context(std::in_place);
   server.stop();
   async_release(std::move(hold), asio::bind_executor(*context, [](const std::exception_ptr&, bool) {
@@ -160,7 +162,7 @@ void expect_lost(Findings& findings, Hold& hold) {
 // They read the deleted space of the hold.
 TEST(AsioContext, OperationsOnAnInheritedHoldDoNotLookAtItsSpace) {
   std::optional<Locks> locks = Locks::connect("memory:");
-  Hold one = locks->lock("one").acquire();
+  Hold one = locks->lock("one").acquire(forever, watchdog);
   const std::vector<std::string> keys{"a", "b"};
   Hold several = locks->acquire_all(keys, Attempt{});
   EXPECT_EQ(in_child([&](Findings& findings) {
@@ -181,7 +183,8 @@ TEST(AsioContext, ThreadPoolRunsCoroutines) {
     asio::co_spawn(
         pool,
         [](Locks locks, int& sum) -> asio::awaitable<void> {
-          const Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+          const Hold hold =
+              co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
           ++sum;
         }(locks, sum),
         asio::detached);

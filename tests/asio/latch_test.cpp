@@ -122,8 +122,9 @@ TEST(AsioLatchLifetime, LocksMayEndBeforeTheContextOfTheirWaits) {
 TEST(AsioLatchLifetime, LocksMayEndBeforeTheContextOfTheirAcquires) {
   asio::io_context ends;
   const Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("k").acquire();
-  async_acquire(locks.lock("k"), asio::bind_executor(ends, [](const auto&...) { ADD_FAILURE(); }));
+  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+  async_acquire(locks.lock("k"), forever, watchdog,
+                asio::bind_executor(ends, [](const auto&...) { ADD_FAILURE(); }));
 }
 
 TEST_F(AsioLatch, CountThatNoLatchHasIsRefused) {

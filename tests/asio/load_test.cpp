@@ -35,8 +35,8 @@ class Sums {
 
   asio::awaitable<void> add(std::size_t index) {
     const std::size_t key = index % key_count;
-    const Hold hold =
-        co_await async_acquire(locks_.lock("sum:" + std::to_string(key)), asio::use_awaitable);
+    const Hold hold = co_await async_acquire(locks_.lock("sum:" + std::to_string(key)), forever,
+                                             watchdog, asio::use_awaitable);
     ++sums_[key];
   }
 
@@ -183,13 +183,14 @@ TEST(AsioMixed, BusyExecutorDelaysNoThread) {
   asio::co_spawn(
       context,
       [](Locks locks, std::atomic<bool>& busy, std::atomic<bool>& end) -> asio::awaitable<void> {
-        const Hold hold = co_await async_acquire(locks.lock("a"), asio::use_awaitable);
+        const Hold hold =
+            co_await async_acquire(locks.lock("a"), forever, watchdog, asio::use_awaitable);
         busy = true;
         while (!end) std::this_thread::yield();
       }(locks, busy, end),
       rethrow);
   // Keeps the loop waiting for the connection.
-  const Hold theirs = locks.lock("b").acquire();
+  const Hold theirs = locks.lock("b").acquire(forever, watchdog);
   asio::co_spawn(
       context,
       [](Locks locks) -> asio::awaitable<void> {
@@ -201,7 +202,8 @@ TEST(AsioMixed, BusyExecutorDelaysNoThread) {
   while (!busy) std::this_thread::yield();
   const Stalls stalls;
   const auto began = std::chrono::steady_clock::now();
-  for (int round = 0; round < 20; ++round) static_cast<void>(locks.lock("c").acquire());
+  for (int round = 0; round < 20; ++round)
+    static_cast<void>(locks.lock("c").acquire(forever, watchdog));
   EXPECT_LT(std::chrono::steady_clock::now() - began, 1s + stalls.total());
   end = true;
 }

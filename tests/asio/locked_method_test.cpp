@@ -52,12 +52,13 @@ class Bank {
   }
 
   DECORATED(LOCKED("busy", LockType::REENTRANT, 0ms)
-                .on_timeout(fallback([](const std::string& text) { return text + "!"; })),
+                .on_timeout(strategy::fallback([](const std::string& text) { return text + "!"; })),
             asio::awaitable<std::string>, ask, (std::string) text) {
     co_return text;
   }
 
-  DECORATED(LOCKED("busy", LockType::REENTRANT, 0ms).on_timeout(skip_with(long_text("busy"))),
+  DECORATED(LOCKED("busy", LockType::REENTRANT, 0ms)
+                .on_timeout(strategy::skip_with(long_text("busy"))),
             asio::awaitable<std::string>, answer, (std::string) text) {
     co_return text;
   }
@@ -111,7 +112,7 @@ TEST_F(AsioLockedMethod, ArgumentsOutliveTheCall) {
 }
 
 TEST_F(AsioLockedMethod, StrategiesOwnWhatTheyNeed) {
-  const Hold theirs = locks.lock("busy").acquire();
+  const Hold theirs = locks.lock("busy").acquire(forever, watchdog);
   run(context, [](Bank& bank) -> asio::awaitable<void> {
     EXPECT_EQ(co_await bank.ask(long_text("what")), long_text("what!"));
     EXPECT_EQ(co_await bank.answer("what"), long_text("busy"));
@@ -121,7 +122,7 @@ TEST_F(AsioLockedMethod, StrategiesOwnWhatTheyNeed) {
 TEST_F(AsioLockedMethod, StopTokenEndsTheWaitAndNotTheBody) {
   run(context, [](Bank& bank, Locks locks) -> asio::awaitable<void> {
     co_await bank.wait();
-    const Hold theirs = locks.lock("k").acquire();
+    const Hold theirs = locks.lock("k").acquire(forever, watchdog);
     std::optional<Cancelled::By> by;
     try {
       co_await bank.wait();

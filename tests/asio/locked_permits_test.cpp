@@ -85,7 +85,7 @@ TEST_P(AsioLockedPermits, ABodyHasSeveralPermitsAndGivesItsResult) {
 }
 
 TEST_P(AsioLockedPermits, TheWaitEndsIfTooFewAreAvailable) {
-  const Hold two = semaphore.acquire(2);
+  const Hold two = semaphore.acquire(2, forever, watchdog);
   run(context, []() -> asio::awaitable<void> {
     EXPECT_THROW(
         co_await (
@@ -96,7 +96,7 @@ TEST_P(AsioLockedPermits, TheWaitEndsIfTooFewAreAvailable) {
     const std::optional<int> none =
         co_await (LOCKED("exports", LockType::PERMIT, 0ms)
                       .permits(3, 2)
-                      .on_timeout(skip) AROUND()
+                      .on_timeout(strategy::skip) AROUND()
                       ->asio::awaitable<std::optional<int>> { co_return 1; });
     EXPECT_EQ(none, std::nullopt);
     EXPECT_EQ(
@@ -134,7 +134,7 @@ TEST_P(AsioLockedPermits, LossCancelsTheBodyAndRequestsItsStop) {
 
 TEST_P(AsioLockedPermits, ACancelledWaitTakesNoPermit) {
   using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
-  std::optional<Hold> all = semaphore.acquire(3);
+  std::optional<Hold> all = semaphore.acquire(3, forever, watchdog);
   run(context, []() -> asio::awaitable<void> {
     const auto wait = []() -> asio::awaitable<void> {
       EXPECT_THROW(

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 /// The key "busy" is somebody else's.
 class AsioLockedStrategies : public AsioLockedTest {
  protected:
-  Hold theirs = locks.lock("busy").acquire();
+  Hold theirs = locks.lock("busy").acquire(forever, watchdog);
 };
 
 TEST_F(AsioLockedStrategies, Raise) {
@@ -35,15 +35,16 @@ TEST_F(AsioLockedStrategies, Skip) {
   run(context, []() -> asio::awaitable<void> {
     const std::optional<int> none =
         co_await (LOCKED("busy", LockType::REENTRANT, 0ms)
-                      .on_timeout(skip) AROUND()
+                      .on_timeout(strategy::skip) AROUND()
                       ->asio::awaitable<std::optional<int>> { co_return 1; });
     EXPECT_EQ(none, std::nullopt);
     bool ran = false;
-    co_await (
-        LOCKED("busy", LockType::REENTRANT, 0ms).on_timeout(skip) AROUND()->asio::awaitable<void> {
-          ran = true;
-          co_return;
-        });
+    co_await (LOCKED("busy", LockType::REENTRANT, 0ms)
+                  .on_timeout(strategy::skip) AROUND()
+                  ->asio::awaitable<void> {
+                    ran = true;
+                    co_return;
+                  });
     EXPECT_FALSE(ran);
   }());
 }
@@ -51,7 +52,7 @@ TEST_F(AsioLockedStrategies, Skip) {
 TEST_F(AsioLockedStrategies, SkipWith) {
   run(context, []() -> asio::awaitable<void> {
     const std::string text = co_await (LOCKED("busy", LockType::REENTRANT, 0ms)
-                                           .on_timeout(skip_with("busy")) AROUND()
+                                           .on_timeout(strategy::skip_with("busy")) AROUND()
                                            ->asio::awaitable<std::string> { co_return "ran"; });
     EXPECT_EQ(text, "busy");
   }());
@@ -62,7 +63,7 @@ TEST_F(AsioLockedStrategies, FallbackTakesTheArguments) {
     const int amount = 4;
     const auto twice = [](int value) { return 2 * value; };
     const int result = co_await (LOCKED("busy", LockType::REENTRANT, 0ms)
-                                     .on_timeout(fallback(twice)) AROUND(amount)
+                                     .on_timeout(strategy::fallback(twice)) AROUND(amount)
                                      ->asio::awaitable<int> { co_return amount; });
     EXPECT_EQ(result, 8);
   }());
@@ -71,7 +72,7 @@ TEST_F(AsioLockedStrategies, FallbackTakesTheArguments) {
 TEST_F(AsioLockedStrategies, RunUnlocked) {
   run(context, []() -> asio::awaitable<void> {
     const bool held = co_await (LOCKED("busy", LockType::REENTRANT, 0ms)
-                                    .on_timeout(run_unlocked_dangerously) AROUND()
+                                    .on_timeout(strategy::run_unlocked_dangerously) AROUND()
                                     ->asio::awaitable<bool> {
                                       co_await pause();
                                       co_return current_hold() != nullptr;
@@ -121,7 +122,7 @@ TEST_F(AsioLockedStrategies, UnavailableBackend) {
   run(context, [](Locks failing) -> asio::awaitable<void> {
     EXPECT_EQ(co_await (LOCKED("k", LockType::REENTRANT, 0ms)
                             .in(failing)
-                            .on_unavailable(skip_with(7)) AROUND()
+                            .on_unavailable(strategy::skip_with(7)) AROUND()
                             ->asio::awaitable<int> { co_return 1; }),
               7);
     EXPECT_THROW(
@@ -140,13 +141,14 @@ TEST_F(AsioLockedStrategies, UnconfirmedRelease) {
   asio::thread_pool pool(1);
   use_thread_pool(failing, pool);
   run(context, [](Locks failing, Faults& faults) -> asio::awaitable<void> {
-    EXPECT_THROW(
-        co_await (
-            LOCKED("k").in(failing).on_unconfirmed_release(raise) AROUND()->asio::awaitable<void> {
-              faults.silent = true;
-              co_return;
-            }),
-        ReleaseUnconfirmed);
+    EXPECT_THROW(co_await (LOCKED("k")
+                               .in(failing)
+                               .on_unconfirmed_release(strategy::raise) AROUND()
+                               ->asio::awaitable<void> {
+                                 faults.silent = true;
+                                 co_return;
+                               }),
+                 ReleaseUnconfirmed);
     faults.silent = false;
     EXPECT_EQ(co_await (LOCKED("other").in(failing)AROUND()->asio::awaitable<int> {
                 faults.silent = true;
@@ -210,7 +212,7 @@ TEST_F(AsioLockedStrategies, LossEndsTheWaitForAnInnerLock) {
 TEST_F(AsioLockedStrategies, ReportedLossLeavesTheBodyAlone) {
   run(context, []() -> asio::awaitable<void> {
     EXPECT_EQ(co_await (LOCKED("k", LockType::REENTRANT, 0ms, 60ms)
-                            .on_lost(report) AROUND()
+                            .on_lost(strategy::report) AROUND()
                             ->asio::awaitable<int> {
                               co_await pause(150ms);
                               co_return 1;

@@ -101,7 +101,7 @@ TEST_F(AsioLocked, ExceptionOfTheBodyReleasesTheLock) {
 
 TEST_F(AsioLocked, ErrorsSayWhetherTheBodyRan) {
   run(context, [](Locks locks) -> asio::awaitable<void> {
-    const Hold theirs = locks.lock("busy").acquire();
+    const Hold theirs = locks.lock("busy").acquire(forever, watchdog);
     try {
       co_await (LOCKED("outer") AROUND()->asio::awaitable<void> {
         co_await (LOCKED("busy", LockType::REENTRANT, 5ms) AROUND()->asio::awaitable<void> {
@@ -160,7 +160,7 @@ TEST_F(AsioLocked, HandedOnOwnerReenters) {
       EXPECT_EQ(holders_of(mine, "k"), 1U);
       EXPECT_THROW(co_await (LOCKED("k", LockType::REENTRANT, 0ms)
                                  .in(mine)
-                                 .reentry(refuse) AROUND()
+                                 .reentry(Reentry::refuse) AROUND()
                                  ->asio::awaitable<void> { co_return; }),
                    WouldDeadlock);
     });

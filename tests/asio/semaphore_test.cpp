@@ -23,7 +23,7 @@ class AsioSemaphore : public ::testing::Test {
 
 TEST_F(AsioSemaphore, GivesAsManyPermitsAsItHas) {
   run(context, [](Semaphore semaphore) -> asio::awaitable<void> {
-    Hold one = co_await async_acquire(semaphore, asio::use_awaitable);
+    Hold one = co_await async_acquire(semaphore, 1, forever, watchdog, asio::use_awaitable);
     EXPECT_EQ(one.permits(), 1U);
     EXPECT_FALSE(co_await async_try_acquire(semaphore, 2, 0ms, 30s, asio::use_awaitable));
     const std::optional<Hold> two =
@@ -42,10 +42,10 @@ TEST_F(AsioSemaphore, GivesAsManyPermitsAsItHas) {
 }
 
 TEST_F(AsioSemaphore, WaitEndsWhenAPermitIsReleased) {
-  std::optional<Hold> all = semaphore.acquire(2);
+  std::optional<Hold> all = semaphore.acquire(2, forever, watchdog);
   int granted = 0;
   for (int waiter = 0; waiter < 2; ++waiter) {
-    async_acquire(semaphore,
+    async_acquire(semaphore, 1, forever, watchdog,
                   asio::bind_executor(context, [&](const std::exception_ptr& error, Hold hold) {
                     EXPECT_FALSE(error);
                     granted += static_cast<int>(hold.permits());
@@ -83,7 +83,7 @@ TEST(AsioExtend, LostHoldIsNotExtended) {
   asio::io_context context;
   const Locks locks = Locks::connect("memory:");
   run(context, [](const Locks& locks) -> asio::awaitable<void> {
-    Hold hold = co_await async_acquire(locks.lock("k"), asio::use_awaitable);
+    Hold hold = co_await async_acquire(locks.lock("k"), forever, watchdog, asio::use_awaitable);
     EXPECT_TRUE(locks.force_release("k"));
     EXPECT_FALSE(co_await async_extend(hold, 60s, asio::use_awaitable));
     EXPECT_TRUE(hold.lost());

@@ -40,7 +40,7 @@ class Bank {
   }
   std::optional<int> peek(const Account& account) {
     return LOCKED("peek:{account.id}", LockType::FAIR, std::chrono::milliseconds{5})
-        .on_unavailable(latchkey::skip) AROUND(account) {
+        .on_unavailable(latchkey::strategy::skip) AROUND(account) {
       return std::optional<int>(account.id);
     };
   }

@@ -15,7 +15,7 @@ constexpr Clock::time_point start{1000s};
 
 TEST(StopSchedule, LeavesTheCommandAloneWhileTheDeadlineIsFarAway) {
   StopSchedule schedule(5s, 30s);
-  EXPECT_EQ(schedule.advance(start, start + 30s, false), Phase::RUNNING);
+  EXPECT_EQ(schedule.advance(start, start + 30s, false), Phase::running);
   EXPECT_EQ(schedule.due(start + 30s), start + 30s - 5s - StopSchedule::longest_margin);
 }
 
@@ -23,27 +23,27 @@ TEST(StopSchedule, TerminatesSoEarlyThatTheKillFallsBeforeTheDeadline) {
   StopSchedule schedule(5s, 30s);
   const Clock::time_point deadline = start + 30s;
   const Clock::time_point told = schedule.due(deadline);
-  EXPECT_EQ(schedule.advance(told - 1ms, deadline, false), Phase::RUNNING);
-  EXPECT_EQ(schedule.advance(told, deadline, false), Phase::TERMINATING);
+  EXPECT_EQ(schedule.advance(told - 1ms, deadline, false), Phase::running);
+  EXPECT_EQ(schedule.advance(told, deadline, false), Phase::terminating);
   EXPECT_EQ(schedule.due(deadline), deadline - StopSchedule::longest_margin);
-  EXPECT_EQ(schedule.advance(schedule.due(deadline), deadline, false), Phase::KILLING);
+  EXPECT_EQ(schedule.advance(schedule.due(deadline), deadline, false), Phase::killing);
 }
 
 TEST(StopSchedule, GrantsTheGraceTimeAfterALossIfTheDeadlineIsFarAway) {
   StopSchedule schedule(5s, 30s);
-  EXPECT_EQ(schedule.advance(start, start + 20s, true), Phase::TERMINATING);
+  EXPECT_EQ(schedule.advance(start, start + 20s, true), Phase::terminating);
   EXPECT_EQ(schedule.due(start + 20s), start + 5s);
 }
 
 TEST(StopSchedule, KillsAtTheDeadlineWhenALossIsKnownLate) {
   StopSchedule schedule(5s, 30s);
-  EXPECT_EQ(schedule.advance(start, start + 1s, true), Phase::TERMINATING);
+  EXPECT_EQ(schedule.advance(start, start + 1s, true), Phase::terminating);
   EXPECT_EQ(schedule.due(start + 1s), start + 1s - StopSchedule::longest_margin);
 }
 
 TEST(StopSchedule, KillsAtOnceWhenTheDeadlineHasPassed) {
   StopSchedule schedule(5s, 30s);
-  EXPECT_EQ(schedule.advance(start, start - 1s, true), Phase::KILLING);
+  EXPECT_EQ(schedule.advance(start, start - 1s, true), Phase::killing);
 }
 
 TEST(StopSchedule, LimitsTheGraceTimeToAThirdOfTheLease) {
@@ -53,13 +53,13 @@ TEST(StopSchedule, LimitsTheGraceTimeToAThirdOfTheLease) {
 
 TEST(StopSchedule, LeavesTimeForARenewalOfAShortLease) {
   StopSchedule schedule(5s, 600ms);  // renewed every 200 ms
-  EXPECT_EQ(schedule.advance(start, start + 390ms, false), Phase::RUNNING);
+  EXPECT_EQ(schedule.advance(start, start + 390ms, false), Phase::running);
 }
 
 TEST(StopSchedule, DoesNotTakeBackATerminationWhenARenewalArrives) {
   StopSchedule schedule(5s, 30s);
-  EXPECT_EQ(schedule.advance(start, start + 1s, false), Phase::TERMINATING);
-  EXPECT_EQ(schedule.advance(start + 10ms, start + 30s, false), Phase::TERMINATING);
+  EXPECT_EQ(schedule.advance(start, start + 1s, false), Phase::terminating);
+  EXPECT_EQ(schedule.advance(start + 10ms, start + 30s, false), Phase::terminating);
 }
 
 }  // namespace

@@ -204,20 +204,20 @@ TEST(LockRow, IsOrderedByEachColumn) {
       all.push_back(row.key);
     return all;
   };
-  EXPECT_THAT(keys(SortKey::CONTENTION), ElementsAre("c", "b", "a"));
-  EXPECT_THAT(keys(SortKey::WAITERS), ElementsAre("c", "b", "a"));
-  EXPECT_THAT(keys(SortKey::WAITERS, true), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(keys(SortKey::HELD), ElementsAre("a", "c", "b"));
-  EXPECT_THAT(keys(SortKey::LEFT), ElementsAre("c", "a", "b"));
-  EXPECT_THAT(keys(SortKey::NAME), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(keys(SortKey::NAME, true, "b"), ElementsAre("b"));
-  EXPECT_THAT(keys(SortKey::NAME, false, "x:1"), SizeIs(3)) << "the holder is filtered, too";
+  EXPECT_THAT(keys(SortKey::contention), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(keys(SortKey::waiters), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(keys(SortKey::waiters, true), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(keys(SortKey::held), ElementsAre("a", "c", "b"));
+  EXPECT_THAT(keys(SortKey::left), ElementsAre("c", "a", "b"));
+  EXPECT_THAT(keys(SortKey::name), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(keys(SortKey::name, true, "b"), ElementsAre("b"));
+  EXPECT_THAT(keys(SortKey::name, false, "x:1"), SizeIs(3)) << "the holder is filtered, too";
 }
 
 TEST(TopControls, UnderstandKeysAndSequencesInPieces) {
   TopControls controls{RowOrder{}};
   controls.type("hr", 10);
-  EXPECT_EQ(controls.order().key, SortKey::HELD);
+  EXPECT_EQ(controls.order().key, SortKey::held);
   EXPECT_TRUE(controls.order().reverse);
   controls.type("\x1b[B\x1b[B\x1b[6", 10);
   EXPECT_EQ(controls.first(), 2U);

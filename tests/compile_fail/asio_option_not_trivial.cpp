@@ -21,6 +21,7 @@ struct Account {
 
 asio::awaitable<std::string> call(Account account) {
   co_return co_await (LOCKED("account:{account.id}")
-                          .on_timeout(latchkey::skip_with(std::string("busy"))) AROUND(account)
+                          .on_timeout(latchkey::strategy::skip_with(std::string("busy")))
+                              AROUND(account)
                           ->asio::awaitable<std::string> { co_return "ran"; });
 }

@@ -12,6 +12,6 @@ struct Account {
 
 asio::awaitable<int> call(Account account) {
   co_return co_await (LOCKED("account:{account.id}")
-                          .on_timeout(latchkey::skip) AROUND(account)
+                          .on_timeout(latchkey::strategy::skip) AROUND(account)
                           ->asio::awaitable<int> { co_return account.id; });
 }

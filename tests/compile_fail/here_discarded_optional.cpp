@@ -2,4 +2,4 @@
 // The discarded Hold may be empty.
 #include <latchkey/latchkey.hpp>
 
-void call() { LOCKED("key").on_timeout(latchkey::skip) HERE(); }
+void call() { LOCKED("key").on_timeout(latchkey::strategy::skip) HERE(); }

@@ -3,5 +3,5 @@
 #include <latchkey/latchkey.hpp>
 
 void call() {
-  auto hold = LOCKED("key").on_timeout(latchkey::fallback([] {})) HERE();
+  auto hold = LOCKED("key").on_timeout(latchkey::strategy::fallback([] {})) HERE();
 }

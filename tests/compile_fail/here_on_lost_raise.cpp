@@ -2,4 +2,4 @@
 // A destructor cannot throw.
 #include <latchkey/latchkey.hpp>
 
-void call() { auto hold = LOCKED("key").on_lost(latchkey::raise) HERE(); }
+void call() { auto hold = LOCKED("key").on_lost(latchkey::strategy::raise) HERE(); }

@@ -2,4 +2,6 @@
 // A scope has no body.
 #include <latchkey/latchkey.hpp>
 
-void call() { auto hold = LOCKED("key").on_timeout(latchkey::run_unlocked_dangerously) HERE(); }
+void call() {
+  auto hold = LOCKED("key").on_timeout(latchkey::strategy::run_unlocked_dangerously) HERE();
+}

@@ -2,4 +2,4 @@
 // A scope has no result.
 #include <latchkey/latchkey.hpp>
 
-void call() { auto hold = LOCKED("key").on_unavailable(latchkey::skip_with(1)) HERE(); }
+void call() { auto hold = LOCKED("key").on_unavailable(latchkey::strategy::skip_with(1)) HERE(); }

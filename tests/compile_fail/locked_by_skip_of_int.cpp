@@ -3,5 +3,5 @@
 #include <latchkey/latchkey.hpp>
 
 int call() {
-  return LOCKED_BY("money").on_timeout(latchkey::skip) AROUND() { return 1; };
+  return LOCKED_BY("money").on_timeout(latchkey::strategy::skip) AROUND() { return 1; };
 }

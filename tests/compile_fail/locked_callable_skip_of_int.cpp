@@ -3,6 +3,7 @@
 #include <latchkey/latchkey.hpp>
 
 int call() {
-  auto function = LOCKED("key").on_timeout(latchkey::skip)([](int value) { return value; });
+  auto function =
+      LOCKED("key").on_timeout(latchkey::strategy::skip)([](int value) { return value; });
   return function(1);
 }

@@ -3,5 +3,7 @@
 #include <latchkey/latchkey.hpp>
 
 int call() {
-  return LOCKED("outer") | LOCKED("inner").on_timeout(latchkey::skip) AROUND() { return 1; };
+  return LOCKED("outer") | LOCKED("inner").on_timeout(latchkey::strategy::skip) AROUND() {
+    return 1;
+  };
 }

@@ -12,7 +12,7 @@ struct Account {
 };
 
 int call(int number) {
-  return LOCKED("key").on_timeout(latchkey::fallback([](const Account&) { return 1; }))
+  return LOCKED("key").on_timeout(latchkey::strategy::fallback([](const Account&) { return 1; }))
       AROUND(number) {
     return number;
   };

@@ -12,7 +12,8 @@ struct Account {
 };
 
 int call(int number) {
-  return LOCKED("key").on_timeout(latchkey::fallback([] { return "text"; })) AROUND(number) {
+  return LOCKED("key").on_timeout(latchkey::strategy::fallback([] { return "text"; }))
+      AROUND(number) {
     return number;
   };
 }

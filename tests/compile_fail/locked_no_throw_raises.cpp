@@ -11,4 +11,4 @@ struct Account {
   int id;
 };
 
-void call() { LOCKED("key").no_throw().on_timeout(latchkey::raise) AROUND(){}; }
+void call() { LOCKED("key").no_throw().on_timeout(latchkey::strategy::raise) AROUND(){}; }

@@ -11,4 +11,4 @@ struct Account {
   int id;
 };
 
-void call() noexcept { LOCKED("key").on_timeout(latchkey::skip) AROUND() noexcept {}; }
+void call() noexcept { LOCKED("key").on_timeout(latchkey::strategy::skip) AROUND() noexcept {}; }

@@ -11,4 +11,4 @@ struct Account {
   int id;
 };
 
-void call() { LOCKED("key").on_lost(latchkey::skip) AROUND(){}; }
+void call() { LOCKED("key").on_lost(latchkey::strategy::skip) AROUND(){}; }

@@ -11,4 +11,4 @@ struct Account {
   int id;
 };
 
-void call() { LOCKED("key").on_timeout(latchkey::report) AROUND(){}; }
+void call() { LOCKED("key").on_timeout(latchkey::strategy::report) AROUND(){}; }

@@ -11,4 +11,6 @@ struct Account {
   int id;
 };
 
-void call() { LOCKED("key").on_unavailable(latchkey::run_unlocked_dangerously) AROUND(){}; }
+void call() {
+  LOCKED("key").on_unavailable(latchkey::strategy::run_unlocked_dangerously) AROUND(){};
+}

@@ -5,5 +5,5 @@
 using enum latchkey::LockType;
 
 void call(const latchkey::Locks& locks) {
-  LOCKED("exports", FAIR).in(locks).on_timeout(latchkey::skip).permits(3, 2) AROUND(){};
+  LOCKED("exports", FAIR).in(locks).on_timeout(latchkey::strategy::skip).permits(3, 2) AROUND(){};
 }

@@ -12,5 +12,7 @@ struct Account {
 };
 
 int& call(int& slot) {
-  return LOCKED("key").on_timeout(latchkey::skip_with(1)) AROUND(slot)->int& { return slot; };
+  return LOCKED("key").on_timeout(latchkey::strategy::skip_with(1)) AROUND(slot)->int& {
+    return slot;
+  };
 }

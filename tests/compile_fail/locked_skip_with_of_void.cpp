@@ -11,4 +11,4 @@ struct Account {
   int id;
 };
 
-void call() { LOCKED("key").on_timeout(latchkey::skip_with(1)) AROUND(){}; }
+void call() { LOCKED("key").on_timeout(latchkey::strategy::skip_with(1)) AROUND(){}; }

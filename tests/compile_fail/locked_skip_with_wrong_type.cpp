@@ -12,5 +12,5 @@ struct Account {
 };
 
 int call() {
-  return LOCKED("key").on_timeout(latchkey::skip_with("none")) AROUND() { return 1; };
+  return LOCKED("key").on_timeout(latchkey::strategy::skip_with("none")) AROUND() { return 1; };
 }

@@ -12,5 +12,5 @@ struct Account {
 };
 
 int call() {
-  return LOCKED("key", LockType::WRITE, 3s, 30s, latchkey::skip) AROUND() { return 1; };
+  return LOCKED("key", LockType::WRITE, 3s, 30s, latchkey::strategy::skip) AROUND() { return 1; };
 }

@@ -12,5 +12,5 @@ struct Account {
 };
 
 bool call() {
-  return LOCKED("key").on_unavailable(latchkey::skip) AROUND() { return true; };
+  return LOCKED("key").on_unavailable(latchkey::strategy::skip) AROUND() { return true; };
 }

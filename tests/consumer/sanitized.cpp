@@ -44,7 +44,7 @@ class Service {
     return LOCKED_BY("money") AROUND(order) { return order.id; };
   }
   bool scope(const Order& order) {
-    auto hold = LOCKED("k:{order.id}").on_timeout(latchkey::skip) HERE(order);
+    auto hold = LOCKED("k:{order.id}").on_timeout(latchkey::strategy::skip) HERE(order);
     ASSERT_HELD("k:{order.id}", order);
     return hold.has_value();
   }

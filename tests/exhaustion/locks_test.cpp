@@ -33,7 +33,9 @@ class Exhaustion : public ExhaustionFixture, public ::testing::WithParamInterfac
                           {.command_timeout = 1s, .listener = listener});
   }
 
-  void warm_up() override { static_cast<void>(theirs_->lock("warm").acquire(patience).release()); }
+  void warm_up() override {
+    static_cast<void>(theirs_->lock("warm").acquire(patience, watchdog).release());
+  }
 
   void everything_is_free() override {
     for (const std::string& key : keys_) {
@@ -68,14 +70,14 @@ TEST_P(Exhaustion, FailedAcquireLeavesNothing) {
         Lock lock = ours.lock(key, type);
         std::optional<Hold> hold;
         from();
-        fails_well([&] { hold.emplace(lock.acquire(patience)); });
+        fails_well([&] { hold.emplace(lock.acquire(patience, watchdog)); });
         to();
         if (hold) {
           EXPECT_TRUE(hold->release());
         }
       }
     });
-    const Hold next = ours.lock("k", type).acquire(patience);  // also of the same Locks
+    const Hold next = ours.lock("k", type).acquire(patience, watchdog);  // also of the same Locks
     EXPECT_FALSE(next.lost());
   }
 }
@@ -86,7 +88,7 @@ TEST_P(Exhaustion, ReleaseWithoutMemoryFreesTheLock) {
     const Locks ours = connect(&recorder);
     each_allocation([&](int round, const auto& from, const auto& to) {
       std::optional<Hold> hold;
-      std::thread([&] { hold.emplace(ours.lock("k", type).acquire(patience)); }).join();
+      std::thread([&] { hold.emplace(ours.lock("k", type).acquire(patience, watchdog)); }).join();
       from();
       if (round == 0) {
         hold.reset();  // reports no error
@@ -107,7 +109,7 @@ TEST_P(Exhaustion, FailedWaitLeavesNoQueuePlaceAndNoSubscription) {
       Lock lock = ours.lock("k", type);
       std::optional<Hold> hold;
       from();
-      fails_well([&] { hold = lock.try_acquire(20ms); });
+      fails_well([&] { hold = lock.try_acquire(20ms, watchdog); });
       to();
       EXPECT_FALSE(hold.has_value());
       EXPECT_TRUE(held.release());

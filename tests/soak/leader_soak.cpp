@@ -65,8 +65,8 @@ class DisturbedLeaders {
   void work(unsigned seed) {
     const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = lease});
     std::minstd_rand random(seed);
-    const Leader leader(
-        locks, "leader",
+    const Leader leader = locks.leader(
+        "leader",
         [&](const std::stop_token& stop, std::uint64_t number) {
           LeaderJudge::Term* const term = judge->new_term(number);
           const auto until = Steady::now() + std::chrono::milliseconds(random() % 500);

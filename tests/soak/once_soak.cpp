@@ -95,7 +95,7 @@ class DisturbedJobs {
   void work(std::size_t number, unsigned seed) {
     WrongClock clock(errors_[number]);
     const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = lease, .clock = &clock});
-    const OncePer job(locks, "soak", period, options_);
+    const OncePer job = locks.once_per("soak", period, options_);
     std::minstd_rand random(seed);
     while (Steady::now() < processes.end()) {
       OnceJudge::Run* run = nullptr;

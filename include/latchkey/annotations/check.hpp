@@ -111,6 +111,6 @@ void check_annotations() {
 
 /// LATCHKEY_CHECK_ANNOTATIONS(Bank); after a class, at the level of a namespace: the check at start
 /// lists its unbound annotations, too. latchkey::install_from throws them among the errors of the
-/// policy file, latchkey::check returns them, and latchkey::dump_sites writes them for
+/// policy file, latchkey::check_policy_file returns them, and latchkey::dump_sites writes them for
 /// `latchkey check --sites`. The type may contain commas. A header may have it, too.
 #define LATCHKEY_CHECK_ANNOTATIONS(...) LATCHKEY_DETAIL_CHECKED(__COUNTER__, __VA_ARGS__)

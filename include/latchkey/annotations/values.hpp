@@ -28,8 +28,9 @@ namespace latchkey::inline v1 {
 /// Options that cannot be right are a compile error at the annotation.
 ///
 /// A structural type: its members are public only because the language requires it.
-template <class Timeout = Raise, class Unavailable = Raise, class Lost = detail::RaiseByDefault,
-          class When = detail::Always, bool never_throws = false>
+template <class Timeout = strategy::Raise, class Unavailable = strategy::Raise,
+          class Lost = detail::RaiseByDefault, class When = detail::Always,
+          bool never_throws = false>
 struct LockAnnotation : detail::AnnotationValue {
   detail::LockConstants said{};
   Timeout timeout{};
@@ -39,10 +40,11 @@ struct LockAnnotation : detail::AnnotationValue {
   /// raise, skip, skip_with(value), fallback(function) or run_unlocked_dangerously.
   template <class Strategy>
   consteval auto on_timeout(Strategy strategy) const {
-    static_assert(detail::is_entry_strategy<Strategy> || std::is_same_v<Strategy, RunUnlocked>,
-                  "latchkey: on_timeout takes raise, skip, skip_with(value), fallback(function) or "
-                  "run_unlocked_dangerously");
-    static_assert(!never_throws || !std::is_same_v<Strategy, Raise>,
+    static_assert(
+        detail::is_entry_strategy<Strategy> || std::is_same_v<Strategy, strategy::RunUnlocked>,
+        "latchkey: on_timeout takes raise, skip, skip_with(value), fallback(function) or "
+        "run_unlocked_dangerously");
+    static_assert(!never_throws || !std::is_same_v<Strategy, strategy::Raise>,
                   "latchkey: on_timeout(raise) throws, and .no_throw() was said before it");
     LockAnnotation<Strategy, Unavailable, Lost, When, never_throws> changed{
         {}, said, strategy, unavailable, condition};
@@ -56,7 +58,7 @@ struct LockAnnotation : detail::AnnotationValue {
     static_assert(detail::is_entry_strategy<Strategy>,
                   "latchkey: on_unavailable takes raise, skip, skip_with(value) or "
                   "fallback(function)");
-    static_assert(!never_throws || !std::is_same_v<Strategy, Raise>,
+    static_assert(!never_throws || !std::is_same_v<Strategy, strategy::Raise>,
                   "latchkey: on_unavailable(raise) throws, and .no_throw() was said before it");
     LockAnnotation<Timeout, Strategy, Lost, When, never_throws> changed{
         {}, said, timeout, strategy, condition};
@@ -67,9 +69,10 @@ struct LockAnnotation : detail::AnnotationValue {
   /// raise or report.
   template <class Strategy>
   consteval auto on_lost(Strategy) const {
-    static_assert(std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
-                  "latchkey: on_lost takes raise or report: the body has run already");
-    static_assert(!never_throws || !std::is_same_v<Strategy, Raise>,
+    static_assert(
+        std::is_same_v<Strategy, strategy::Raise> || std::is_same_v<Strategy, strategy::Report>,
+        "latchkey: on_lost takes raise or report: the body has run already");
+    static_assert(!never_throws || !std::is_same_v<Strategy, strategy::Raise>,
                   "latchkey: on_lost(raise) throws, and .no_throw() was said before it");
     LockAnnotation<Timeout, Unavailable, Strategy, When, never_throws> changed{
         {}, said, timeout, unavailable, condition};
@@ -81,14 +84,14 @@ struct LockAnnotation : detail::AnnotationValue {
   template <class Strategy>
   consteval LockAnnotation on_unconfirmed_release(Strategy) const {
     static_assert(
-        std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Report>,
+        std::is_same_v<Strategy, strategy::Raise> || std::is_same_v<Strategy, strategy::Report>,
         "latchkey: on_unconfirmed_release takes report or raise: the body has run already");
-    static_assert(!never_throws || !std::is_same_v<Strategy, Raise>,
+    static_assert(!never_throws || !std::is_same_v<Strategy, strategy::Raise>,
                   "latchkey: on_unconfirmed_release(raise) throws, and .no_throw() was said before "
                   "it");
     LockAnnotation changed = *this;
     changed.said.says_unconfirmed = true;
-    changed.said.raises_unconfirmed = std::is_same_v<Strategy, Raise>;
+    changed.said.raises_unconfirmed = std::is_same_v<Strategy, strategy::Raise>;
     return changed;
   }
 
@@ -129,7 +132,7 @@ struct LockAnnotation : detail::AnnotationValue {
   /// As LockOptions::hold_for.
   consteval LockAnnotation hold_for(std::chrono::milliseconds time) const {
     LockAnnotation changed = *this;
-    const std::int64_t lease = said.says_lease ? said.lease : 30'000;
+    const std::int64_t lease = said.says_lease ? said.lease : detail::constant_lease(default_lease);
     if (time.count() < 0) detail::reject_annotation("hold_for takes a time that is not negative");
     if (lease != detail::no_limit && time.count() > lease) {
       detail::reject_annotation("hold_for is longer than the lease, which would end before it");

@@ -53,7 +53,7 @@ void initiate(AnyHandler<DoneSignature>&& handler, HandlerContext&& context,
 ///
 /// It completes when the lock is released. Promises and options are those of Leader, whose two
 /// threads it has: one campaigns and watches the lock, the other waits for the coroutine. Errors of
-/// the arguments are those of the constructor of Leader, in the exception_ptr.
+/// the arguments are those of Locks::leader, in the exception_ptr.
 template <boost::asio::completion_token_for<detail::DoneSignature> Token>
 auto async_lead(Locks locks, std::string key, LeaderCoroutine work, LeaderOptions options,
                 Token&& token) {

@@ -67,7 +67,7 @@ namespace latchkey::inline v1::postgresql {
 /// server fails over to an asynchronous replica, is still there afterwards: the lock says nothing
 /// about durability.
 void transaction_lock(PGconn* connection, std::string_view key, LockType type = LockType::REENTRANT,
-                      Wait wait = std::chrono::seconds(3));
+                      Wait wait = default_wait);
 
 /// As transaction_lock(), but returns false instead of throwing LockTimeout; by default without a
 /// wait. After false the transaction goes on as if the call had not been made.

@@ -68,7 +68,7 @@ struct SitesFile::Reader {
         type = type->target;
       }
       const bool holds =
-          each.shape == reflect::Shape::SEQUENCE || each.shape == reflect::Shape::MAP;
+          each.shape == reflect::Shape::sequence || each.shape == reflect::Shape::map;
       if (holds && each.target == nullptr) {
         throw UsageError("the type '" + std::string(each.name) + "' has no elements");
       }
@@ -81,8 +81,8 @@ struct SitesFile::Reader {
       const json& from = types[each];
       reflect::TypeInfo& to = file.types_[each];
       to.name = keep(from.at("name"));
-      to.shape = enumerator<reflect::Shape::OTHER>(from.at("shape"));
-      to.text_from = enumerator<reflect::TextFrom::TIME>(from.at("text_from"));
+      to.shape = enumerator<reflect::Shape::other>(from.at("shape"));
+      to.text_from = enumerator<reflect::TextFrom::time>(from.at("text_from"));
       to.integer_keys = from.at("integer_keys").get<bool>();
       to.text_keys = from.at("text_keys").get<bool>();
       to.declared = from.at("declared").get<bool>();

@@ -39,8 +39,8 @@ SteadyClock::time_point Acquisition::connect_deadline() const {
 }
 
 bool Acquisition::give_up_connecting() noexcept {
-  Stage expected = Stage::CONNECTING;
-  return stage_.compare_exchange_strong(expected, Stage::GIVEN_UP);
+  Stage expected = Stage::connecting;
+  return stage_.compare_exchange_strong(expected, Stage::given_up);
 }
 
 Wait Acquisition::wait_left() const {
@@ -89,8 +89,8 @@ void Acquisition::acquire(const RunOptions& options, const Place& place,
     connect_options.startup = Startup::allow_down;
     if (options.quiet) connect_options.listener = silent_listener();
     locks.emplace(connect(place, std::move(connect_options)).with_owner(Owner::make()));
-    Stage expected = Stage::CONNECTING;
-    if (!stage_.compare_exchange_strong(expected, Stage::CONNECTED)) return;
+    Stage expected = Stage::connecting;
+    if (!stage_.compare_exchange_strong(expected, Stage::connected)) return;
     if (options.once && !locks->capabilities().expires) {
       throw std::invalid_argument(locks->describe() +
                                   " keeps no key locked after its holder has ended, which once "

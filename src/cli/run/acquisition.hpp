@@ -44,7 +44,7 @@ class Acquisition {
   bool busy = false;  ///< somebody else held the lock for the whole wait
 
  private:
-  enum class Stage : unsigned char { CONNECTING, CONNECTED, GIVEN_UP };
+  enum class Stage : unsigned char { connecting, connected, given_up };
 
   void acquire(const RunOptions& options, const Place& place, const std::stop_token& cancelled);
   /// The command starts with the lease that was asked for. Throws BackendUnavailable.
@@ -54,7 +54,7 @@ class Acquisition {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const Wait wait_;
-  std::atomic<Stage> stage_{Stage::CONNECTING};
+  std::atomic<Stage> stage_{Stage::connecting};
 
   std::jthread thread_;  // the last member: it uses the others
 };

@@ -25,7 +25,7 @@ ChildSupervisor::ChildSupervisor(const RunOptions& options, const Hold& hold,
       child_(command, signals, foreground_),
       schedule_(options.kill_after, options.lease_length()),
       on_loss_(hold.stop_token(), [this] { lock_lost_.set(); }),
-      on_revocation_(options.on_revoke == RunOptions::OnRevoke::TERM ? hold.revocation_token()
+      on_revocation_(options.on_revoke == RunOptions::OnRevoke::term ? hold.revocation_token()
                                                                      : std::stop_token(),
                      [this] { asked_.set(); }) {}
 
@@ -51,7 +51,7 @@ int ChildSupervisor::wait() {
 void ChildSupervisor::check_lock() {
   const Clock::time_point now = clock_.now();
   const bool lost = hold_.lost();
-  if (options_.on_lost == RunOptions::OnLost::REPORT) {
+  if (options_.on_lost == RunOptions::OnLost::report) {
     if (lost && !lost_ && !options_.quiet) {
       print_message_without_waiting("the lock was lost; the command runs on without it");
     }
@@ -59,13 +59,13 @@ void ChildSupervisor::check_lock() {
     return;
   }
   const Phase phase = schedule_.advance(now, deadline_, lost);
-  if (phase == Phase::RUNNING || phase == told_) {
-    if (phase == Phase::KILLING) signal_all(SIGKILL);  // started meanwhile
+  if (phase == Phase::running || phase == told_) {
+    if (phase == Phase::killing) signal_all(SIGKILL);  // started meanwhile
     return;
   }
-  signal_all(phase == Phase::KILLING ? SIGKILL : SIGTERM);
+  signal_all(phase == Phase::killing ? SIGKILL : SIGTERM);
   signal_all(SIGCONT);  // a stopped process handles SIGTERM only after SIGCONT
-  if (told_ == Phase::RUNNING && !options_.quiet) {
+  if (told_ == Phase::running && !options_.quiet) {
     // The reader of stderr may have stopped reading, and SIGKILL may be due.
     print_message_without_waiting(lost ? "the lock was lost; ending the command"
                                        : "the lock is about to end; ending the command");
@@ -76,8 +76,8 @@ void ChildSupervisor::check_lock() {
 
 /// Tells the child once that somebody asked for the lock. It is not killed.
 void ChildSupervisor::check_revocation() {
-  const bool listens = options_.on_revoke == RunOptions::OnRevoke::TERM;
-  if (!listens || revoked_ || told_ != Phase::RUNNING || !hold_.revoked()) return;
+  const bool listens = options_.on_revoke == RunOptions::OnRevoke::term;
+  if (!listens || revoked_ || told_ != Phase::running || !hold_.revoked()) return;
   revoked_ = true;
   child_.signal(SIGTERM);
   child_.signal(SIGCONT);  // a stopped process handles SIGTERM only after SIGCONT
@@ -89,9 +89,9 @@ void ChildSupervisor::check_revocation() {
 void ChildSupervisor::end_descendants() {
   const Phase before = schedule_.phase();
   const Phase phase = schedule_.end_remaining(clock_.now(), deadline_);
-  if (phase == Phase::KILLING) {
+  if (phase == Phase::killing) {
     signal_all(SIGKILL);
-  } else if (before == Phase::RUNNING) {
+  } else if (before == Phase::running) {
     signal_all(SIGTERM);
     signal_all(SIGCONT);
   }
@@ -140,21 +140,21 @@ void ChildSupervisor::reap() {
 /// it continues the child when it is continued itself. It renews nothing meanwhile, so the lock may
 /// be lost by then. Without a terminal it runs on and keeps the lock.
 void ChildSupervisor::follow_stop() {
-  if (!foreground_ || told_ != Phase::RUNNING) return;
+  if (!foreground_ || told_ != Phase::running) return;
   terminal_.take_back(false);
   ::raise(SIGSTOP);
   check_lock();
-  if (told_ != Phase::RUNNING) return;
+  if (told_ != Phase::running) return;
   if (terminal_.in_foreground()) terminal_.give_to(child_.group());
   child_.signal(SIGCONT);
 }
 
 /// Waits until a signal arrives, the lock is lost or the schedule is due.
 void ChildSupervisor::await_event() const {
-  const bool ending = told_ != Phase::RUNNING || status_;
+  const bool ending = told_ != Phase::running || status_;
   // Nothing reports the end of a descendant.
   constexpr std::chrono::milliseconds descendants_poll{20};
-  const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::TERM;
+  const bool watches_deadline = !lost_ && options_.on_lost == RunOptions::OnLost::term;
   Clock::duration length = std::chrono::hours(1);
   if (watches_deadline || ending) length = schedule_.due(deadline_) - clock_.now();
   if (ending) length = std::min<Clock::duration>(length, descendants_poll);

@@ -51,7 +51,7 @@ class ChildSupervisor {
   ChildProcess child_;
   Alarm alarm_;
   StopSchedule schedule_;
-  StopSchedule::Phase told_ = StopSchedule::Phase::RUNNING;  ///< the last phase that was signalled
+  StopSchedule::Phase told_ = StopSchedule::Phase::running;  ///< the last phase that was signalled
   Clock::time_point deadline_{};                             ///< the last one known from the hold
   bool lost_ = false;
   std::optional<int> status_{};  ///< the child's exit status, once it has ended

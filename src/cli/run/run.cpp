@@ -36,8 +36,8 @@ std::optional<int> terminating_signal(const SignalInbox& signals) {
   std::optional<int> ends;
   while (const std::optional<int> signal = signals.next()) {
     const DefaultAction action = default_action(*signal);
-    if (action == DefaultAction::STOP) ::raise(SIGSTOP);
-    if (action == DefaultAction::TERMINATE && !ends) ends = signal;
+    if (action == DefaultAction::stop) ::raise(SIGSTOP);
+    if (action == DefaultAction::terminate && !ends) ends = signal;
   }
   return ends;
 }
@@ -145,7 +145,7 @@ int run_child(const RunOptions& options, Hold& hold, const SignalInbox& signals)
     if (!options.quiet) print_message("the lock was lost while the command ran");
     lost = true;
   }
-  return lost && options.on_lost == RunOptions::OnLost::TERM ? exit_code::lost : status;
+  return lost && options.on_lost == RunOptions::OnLost::term ? exit_code::lost : status;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace latchkey::inline v1::cli {
 ///
 /// Guarantees: the command never starts after the lock was lost or a signal ended the tool. After a
 /// loss no descendant of the command is alive after the lock's deadline, except with
-/// OnLost::REPORT. The lock is released after the last descendant has ended. Children that this
+/// OnLost::report. The lock is released after the last descendant has ended. Children that this
 /// process has already, and their descendants, are left alone.
 [[nodiscard]] int run_under_lock(const RunOptions& options, const SignalInbox& signals);
 

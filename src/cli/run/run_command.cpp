@@ -44,8 +44,8 @@ struct RunWords {
 };
 
 RunOptions::OnRevoke parse_on_revoke(const std::string& text) {
-  if (text == "ignore") return RunOptions::OnRevoke::IGNORE;
-  if (text == "term") return RunOptions::OnRevoke::TERM;
+  if (text == "ignore") return RunOptions::OnRevoke::ignore;
+  if (text == "term") return RunOptions::OnRevoke::term;
   throw UsageError("--on-revoke '" + text + "': expected ignore or term");
 }
 

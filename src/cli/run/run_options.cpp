@@ -11,8 +11,8 @@ namespace latchkey::inline v1::cli {
 namespace {
 
 RunOptions::OnLost parse_on_lost(const std::string& text) {
-  if (text == "term") return RunOptions::OnLost::TERM;
-  if (text == "report") return RunOptions::OnLost::REPORT;
+  if (text == "term") return RunOptions::OnLost::term;
+  if (text == "report") return RunOptions::OnLost::report;
   throw UsageError("--on-lost '" + text + "': expected term or report");
 }
 

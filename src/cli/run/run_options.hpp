@@ -48,13 +48,13 @@ struct OncePlan {
 /// The options of `latchkey run` and `latchkey once`, as values.
 struct RunOptions {
   enum class OnLost : unsigned char {
-    TERM,    ///< the child gets SIGTERM, and is killed before the lock's deadline
-    REPORT,  ///< the child runs on; a line on stderr reports that it is unprotected
+    term,    ///< the child gets SIGTERM, and is killed before the lock's deadline
+    report,  ///< the child runs on; a line on stderr reports that it is unprotected
   };
 
   enum class OnRevoke : unsigned char {
-    IGNORE,  ///< the tool does not listen
-    TERM,    ///< the child gets SIGTERM, once, and has all the time it takes
+    ignore,  ///< the tool does not listen
+    term,    ///< the child gets SIGTERM, once, and has all the time it takes
   };
 
   ConnectionOptions connection{};
@@ -66,8 +66,8 @@ struct RunOptions {
   std::chrono::milliseconds watchdog_period = std::chrono::seconds(30);
   std::chrono::milliseconds hold_for{};
   std::chrono::milliseconds kill_after = std::chrono::seconds(5);
-  OnLost on_lost = OnLost::TERM;
-  OnRevoke on_revoke = OnRevoke::IGNORE;
+  OnLost on_lost = OnLost::term;
+  OnRevoke on_revoke = OnRevoke::ignore;
   int conflict_exit_code = exit_code::busy;
   bool quiet = false;
   std::optional<OncePlan> once{};  ///< the key is that of an instant

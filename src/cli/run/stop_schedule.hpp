@@ -14,16 +14,16 @@ namespace latchkey::inline v1::cli {
 ///
 /// | phase       | ends when                                               | next        |
 /// |-------------|---------------------------------------------------------|-------------|
-/// | RUNNING     | the lock is lost, or only `grace` + the kill margin     | TERMINATING |
+/// | running     | the lock is lost, or only `grace` + the kill margin     | terminating |
 /// |             | remain until its deadline                               |             |
-/// | TERMINATING | `grace` has passed, or only the kill margin remains     | KILLING     |
+/// | terminating | `grace` has passed, or only the kill margin remains     | killing     |
 /// |             | until the deadline                                      |             |
-/// | KILLING     | never                                                   |             |
+/// | killing     | never                                                   |             |
 ///
-/// A renewal that arrives in TERMINATING changes nothing: the child has SIGTERM already.
+/// A renewal that arrives in terminating changes nothing: the child has SIGTERM already.
 class StopSchedule {
  public:
-  enum class Phase : unsigned char { RUNNING, TERMINATING, KILLING };
+  enum class Phase : unsigned char { running, terminating, killing };
 
   /// SIGKILL is sent this long before the deadline, or a tenth of the lease if that is shorter:
   /// enough time for the kernel and for the last scan of /proc.
@@ -37,11 +37,11 @@ class StopSchedule {
   /// `deadline`: that of the lock as currently known; each renewal moves it. `lost`: the lock ended
   /// earlier.
   Phase advance(Clock::time_point now, Clock::time_point deadline, bool lost) noexcept {
-    if (phase_ == Phase::RUNNING && (lost || now >= deadline - grace_ - margin_)) {
-      phase_ = Phase::TERMINATING;
+    if (phase_ == Phase::running && (lost || now >= deadline - grace_ - margin_)) {
+      phase_ = Phase::terminating;
       kill_at_ = std::min(now + grace_, deadline - margin_);
     }
-    if (phase_ == Phase::TERMINATING && now >= kill_at_) phase_ = Phase::KILLING;
+    if (phase_ == Phase::terminating && now >= kill_at_) phase_ = Phase::killing;
     return phase_;
   }
 
@@ -52,7 +52,7 @@ class StopSchedule {
 
   /// When to call advance again.
   [[nodiscard]] Clock::time_point due(Clock::time_point deadline) const noexcept {
-    return phase_ == Phase::RUNNING ? deadline - grace_ - margin_ : kill_at_;
+    return phase_ == Phase::running ? deadline - grace_ - margin_ : kill_at_;
   }
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
@@ -60,7 +60,7 @@ class StopSchedule {
  private:
   std::chrono::milliseconds grace_;
   std::chrono::milliseconds margin_;
-  Phase phase_ = Phase::RUNNING;
+  Phase phase_ = Phase::running;
   Clock::time_point kill_at_{};
 };
 

@@ -12,23 +12,23 @@
 namespace latchkey::inline v1::cli {
 namespace {
 
-constexpr std::array sort_keys = {SortKey::CONTENTION, SortKey::WAITERS, SortKey::HELD,
-                                  SortKey::LEFT, SortKey::NAME};
+constexpr std::array sort_keys = {SortKey::contention, SortKey::waiters, SortKey::held,
+                                  SortKey::left, SortKey::name};
 
 /// Most interesting rows first, so larger numbers precede smaller ones; except for the lease, whose
 /// end is near, and the name.
 std::weak_ordering compare(const LockRow& one, const LockRow& other, SortKey key) {
   using std::chrono::milliseconds;
   switch (key) {
-    case SortKey::CONTENTION:
+    case SortKey::contention:
       return std::tuple(other.contention, other.waiters) <=>
              std::tuple(one.contention, one.waiters);
-    case SortKey::WAITERS: return other.waiters <=> one.waiters;
-    case SortKey::HELD:
+    case SortKey::waiters: return other.waiters <=> one.waiters;
+    case SortKey::held:
       return other.held.value_or(milliseconds(-1)) <=> one.held.value_or(milliseconds(-1));
-    case SortKey::LEFT:
+    case SortKey::left:
       return one.left.value_or(milliseconds::max()) <=> other.left.value_or(milliseconds::max());
-    case SortKey::NAME: break;
+    case SortKey::name: break;
   }
   return std::weak_ordering::equivalent;
 }
@@ -47,18 +47,18 @@ bool fits(const LockRow& row, const RowOrder& order) {
 
 bool precedes(const LockRow& one, const LockRow& other, const RowOrder& order) {
   auto compared = compare(one, other, order.key);
-  if (compared == 0 && order.key == SortKey::NAME) compared = one.key <=> other.key;
+  if (compared == 0 && order.key == SortKey::name) compared = one.key <=> other.key;
   if (compared != 0) return order.reverse ? compared > 0 : compared < 0;
   return one.key < other.key;
 }
 
 const char* to_string(SortKey key) noexcept {
   switch (key) {
-    case SortKey::CONTENTION: return "contention";
-    case SortKey::WAITERS: return "waiters";
-    case SortKey::HELD: return "held";
-    case SortKey::LEFT: return "left";
-    case SortKey::NAME: break;
+    case SortKey::contention: return "contention";
+    case SortKey::waiters: return "waiters";
+    case SortKey::held: return "held";
+    case SortKey::left: return "left";
+    case SortKey::name: break;
   }
   return "key";
 }

@@ -25,11 +25,11 @@ struct LockRow {
   unsigned contention = 0;  ///< in how many percent of the samples somebody waited
 };
 
-enum class SortKey : unsigned char { CONTENTION, WAITERS, HELD, LEFT, NAME };
+enum class SortKey : unsigned char { contention, waiters, held, left, name };
 
 /// Which rows, and in which order.
 struct RowOrder {
-  SortKey key = SortKey::CONTENTION;
+  SortKey key = SortKey::contention;
   bool reverse = false;
   std::string filter{};  ///< a part of the key or of the holder; empty: all rows
 };

@@ -67,8 +67,8 @@ class Top {
       if (*signal == SIGINT) return exit_code::success;
       if (*signal == SIGWINCH) screen_.clear();
       const DefaultAction action = default_action(*signal);
-      if (action == DefaultAction::TERMINATE) return exit_code::signal_base + *signal;
-      if (action == DefaultAction::STOP) stop();
+      if (action == DefaultAction::terminate) return exit_code::signal_base + *signal;
+      if (action == DefaultAction::stop) stop();
     }
     return std::nullopt;
   }

@@ -68,7 +68,7 @@ TopOptions options_of(const TopWords& words, bool rate, bool limit) {
   TopOptions options = words.options;
   options.once = options.once || options.json;
   options.order.key = parse_sort_key(words.sort);
-  if (options.once && options.order.key == SortKey::HELD) {
+  if (options.once && options.order.key == SortKey::held) {
     throw UsageError(
         "--sort 'held': one table does not tell for how long; expected contention, waiters, left "
         "or key");

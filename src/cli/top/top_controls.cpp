@@ -51,11 +51,11 @@ void TopControls::press(char key) {
     case '\n': shows_details_ = !shows_details_; return;
     case '/': edits_filter_ = true; break;
     case 'r': order_.reverse = !order_.reverse; break;
-    case 'c': sort_by(SortKey::CONTENTION); break;
-    case 'w': sort_by(SortKey::WAITERS); break;
-    case 'h': sort_by(SortKey::HELD); break;
-    case 'l': sort_by(SortKey::LEFT); break;
-    case 'n': sort_by(SortKey::NAME); break;
+    case 'c': sort_by(SortKey::contention); break;
+    case 'w': sort_by(SortKey::waiters); break;
+    case 'h': sort_by(SortKey::held); break;
+    case 'l': sort_by(SortKey::left); break;
+    case 'n': sort_by(SortKey::name); break;
     default: return;
   }
   first_ = 0;

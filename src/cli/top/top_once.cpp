@@ -45,7 +45,7 @@ void query_rows(const TopOptions& options, Sampler& sampler, ObservedLocks& lock
   RowOrder order = options.order;
   order.filter.clear();  // it may match a holder, which is not known yet
   for (const LockRow& row : locks.rows(order, SteadyClock::now())) keys.push_back(row.key);
-  const bool needs_all = order.key == SortKey::LEFT || !options.order.filter.empty();
+  const bool needs_all = order.key == SortKey::left || !options.order.filter.empty();
   if (!needs_all) keys.resize(std::min(keys.size(), options.rows));
   std::span<const std::string> rest = keys;
   while (!rest.empty()) {

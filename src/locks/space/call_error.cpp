@@ -16,7 +16,7 @@
 namespace latchkey::inline v1::detail {
 namespace {
 
-/// The call would have been granted without .reentry(refuse).
+/// The call would have been granted without .reentry(Reentry::refuse).
 bool only_refused(const Call& call) noexcept {
   const bool enters =
       call.type == call.held_as || (call.type == LockType::READ && call.held_as == LockType::WRITE);

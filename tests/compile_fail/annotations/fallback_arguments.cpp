@@ -12,9 +12,8 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::fallback([](int, int) {
-    return 1L;
-  }))]] long
+  [[= latchkey::locked("account:{account.id}")
+          .on_timeout(latchkey::strategy::fallback([](int, int) { return 1L; }))]] long
   deposit(const Account& account) {
     LOCK_ANNOTATED;
     return account.id;

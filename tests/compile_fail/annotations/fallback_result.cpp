@@ -12,7 +12,7 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::fallback([] {
+  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::strategy::fallback([] {
     return nullptr;
   }))]] long
   deposit(const Account& account) {

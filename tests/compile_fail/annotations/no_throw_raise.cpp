@@ -12,7 +12,9 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").no_throw().on_timeout(latchkey::raise)]] long
+  [[= latchkey::locked("account:{account.id}")
+          .no_throw()
+          .on_timeout(latchkey::strategy::raise)]] long
   deposit(const Account& account) {
     LOCK_ANNOTATED;
     return account.id;

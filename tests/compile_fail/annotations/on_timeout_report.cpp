@@ -12,8 +12,8 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::report)]] long deposit(
-      const Account& account) {
+  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::strategy::report)]] long
+  deposit(const Account& account) {
     LOCK_ANNOTATED;
     return account.id;
   }

@@ -13,7 +13,7 @@ struct Account {
 
 struct Bank {
   [[= latchkey::locked("account:{account.id}")
-          .on_unavailable(latchkey::run_unlocked_dangerously)]] long
+          .on_unavailable(latchkey::strategy::run_unlocked_dangerously)]] long
   deposit(const Account& account) {
     LOCK_ANNOTATED;
     return account.id;

@@ -12,7 +12,7 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::skip)]] long deposit(
+  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::strategy::skip)]] long deposit(
       const Account& account) {
     LOCK_ANNOTATED;
     return account.id;

@@ -12,7 +12,8 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::skip_with(nullptr))]] long
+  [[= latchkey::locked("account:{account.id}")
+          .on_timeout(latchkey::strategy::skip_with(nullptr))]] long
   deposit(const Account& account) {
     LOCK_ANNOTATED;
     return account.id;

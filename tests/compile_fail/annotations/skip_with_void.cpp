@@ -12,8 +12,8 @@ struct Account {
 };
 
 struct Bank {
-  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::skip_with(1))]] void deposit(
-      const Account& account) {
+  [[= latchkey::locked("account:{account.id}").on_timeout(latchkey::strategy::skip_with(1))]] void
+  deposit(const Account& account) {
     LOCK_ANNOTATED;
   }
 };

@@ -41,7 +41,7 @@ int main() {
            "rediss:// without OpenSSL");
   }
   std::ofstream("policies.yaml") << "backends: {main: \"memory:\"}\n";
-  const auto errors = latchkey::check("policies.yaml");
+  const auto errors = latchkey::check_policy_file("policies.yaml");
   expect(errors.size() == 1 &&
              has(errors.front().what(), "built without yaml-cpp (LATCHKEY_POLICIES=OFF)"),
          "a policy file without yaml-cpp");

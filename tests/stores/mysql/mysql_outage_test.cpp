@@ -123,7 +123,8 @@ TEST_F(MysqlLoss, AHoldIsLostInTimeIfTheServerFreezesForLonger) {
   std::this_thread::sleep_for(1s);
   EXPECT_TRUE(hold.lost());
   mysql_server().resume();
-  await("another holder", [&] { return connect().lock(key_).try_acquire(1s) ? "" : "busy"; });
+  await("another holder",
+        [&] { return connect().lock(key_).try_acquire(1s, watchdog) ? "" : "busy"; });
 }
 
 TEST_F(MysqlLoss, AWatchdogHoldIsLostIfItsRowIsDeleted) {
@@ -225,7 +226,7 @@ TEST_F(MysqlLoss, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
   };
   // The parent's session must be the same one afterwards, however slow the machine is.
   const Locks locks = Locks::connect(mysql_server().uri(), {.command_timeout = 20s});
-  std::optional<Hold> hold = locks.lock(key_).acquire();
+  std::optional<Hold> hold = locks.lock(key_).acquire(forever, watchdog);
   const std::string before = sessions();
   EXPECT_EQ(in_child([&](Findings& findings) {
               CHILD_EXPECT(findings, hold->lost());

@@ -19,7 +19,7 @@ class ZooKeeperFaults : public ZooKeeperTest {
   [[nodiscard]] static std::future<bool> start_waiter(const std::string& uri) {
     return std::async(std::launch::async, [uri] {
       const Locks locks = connect_zookeeper(uri);
-      std::optional<Hold> hold = locks.lock("key").try_acquire(20s);
+      std::optional<Hold> hold = locks.lock("key").try_acquire(20s, watchdog);
       return hold.has_value() && hold->release();
     });
   }
@@ -31,7 +31,7 @@ class ZooKeeperFaults : public ZooKeeperTest {
   /// The lock is free and works.
   static void expect_works(const std::string& uri) {
     const Locks locks = connect_zookeeper(uri);
-    Hold hold = locks.lock("key").acquire(10s);
+    Hold hold = locks.lock("key").acquire(10s, watchdog);
     EXPECT_TRUE(hold.release());
   }
 };
@@ -40,7 +40,7 @@ TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveARestartOfTheServer) {
   ZooKeeperServer own;
   const std::string uri = own.uri("/locks");
   const Locks locks = connect_zookeeper(uri);
-  Hold hold = locks.lock("key").acquire(5s);
+  Hold hold = locks.lock("key").acquire(5s, watchdog);
   std::future<bool> waiter = start_waiter(uri);
   await_waiter(locks);
   own.kill();
@@ -64,7 +64,7 @@ TEST_F(ZooKeeperFaults, AFrozenServerLosesAHoldInTimeAndServesAgain) {
   own.stop();
   await("the loss", [&] { return hold.lost() ? "" : "held"; });
   EXPECT_LT(std::chrono::steady_clock::now() - frozen, 2s);
-  EXPECT_THROW(static_cast<void>(locks.lock("other").acquire(100ms)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("other").acquire(100ms, watchdog)), BackendUnavailable);
   own.resume();
   EXPECT_TRUE(waiter.get());
   expect_works(uri);
@@ -76,11 +76,11 @@ TEST_F(ZooKeeperFaults, AKilledServerIsUnavailableAtOnceAndServesAgain) {
   const std::string uri = own.uri("/locks");
   const Locks locks = connect_zookeeper(uri);
   {
-    const Hold hold = locks.lock("key").acquire(5s);
+    const Hold hold = locks.lock("key").acquire(5s, watchdog);
   }
   own.kill();
   const auto killed = std::chrono::steady_clock::now();
-  EXPECT_THROW(static_cast<void>(locks.lock("key").acquire(0s)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("key").acquire(0s, watchdog)), BackendUnavailable);
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 1500ms);
   EXPECT_THROW(static_cast<void>(connect_zookeeper(uri)), BackendUnavailable);
   own.start();
@@ -93,7 +93,7 @@ TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveTheLossOfTheConnection) {
   const std::string folder = fresh_folder();
   const std::string uri = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder;
   const Locks locks = connect_zookeeper(uri);
-  Hold hold = locks.lock("key").acquire(5s);
+  Hold hold = locks.lock("key").acquire(5s, watchdog);
   std::future<bool> waiter = start_waiter(uri);
   await_waiter(locks);
   proxy.cut();
@@ -111,7 +111,7 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsFoundAgain) {
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
-    const Hold makes_folders = direct.lock("key").acquire(5s);
+    const Hold makes_folders = direct.lock("key").acquire(5s, watchdog);
   }
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::FENCED, LockType::READ, LockType::WRITE}) {
@@ -120,7 +120,7 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsFoundAgain) {
         connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
     proxy.hold(Direction::to_client);
     auto acquired = std::async(std::launch::async, [&] {
-      std::optional<Hold> hold = locks.lock("key", type).try_acquire(10s);
+      std::optional<Hold> hold = locks.lock("key", type).try_acquire(10s, watchdog);
       return hold && hold->release();
     });
     await("the node", [&] { return direct.inspect("key").locked ? "" : "not made"; });
@@ -136,7 +136,7 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
-    const Hold makes_folders = direct.lock("key").acquire(5s);
+    const Hold makes_folders = direct.lock("key").acquire(5s, watchdog);
   }
   const Locks locks =
       connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
@@ -157,7 +157,7 @@ TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGav
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
-    const Hold makes_folders = direct.lock("key").acquire(5s);
+    const Hold makes_folders = direct.lock("key").acquire(5s, watchdog);
   }
   const Locks locks =
       connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
@@ -173,7 +173,7 @@ TEST_F(ZooKeeperFaults, APlaceIsDeletedAlthoughTheConnectionWasLostMeanwhile) {
   FaultProxy proxy(server().port());
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(server().uri(folder));
-  const Hold writes = direct.lock("key", LockType::WRITE).acquire(5s);
+  const Hold writes = direct.lock("key", LockType::WRITE).acquire(5s, watchdog);
   for (const auto lease : {300ms, 6000ms}) {
     SCOPED_TRACE(lease.count());
     const Locks locks =
@@ -199,9 +199,9 @@ TEST_F(ZooKeeperFaults, AConnectionThatIsSilentForTooLongIsReplaced) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(
       "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder, 6s, 300ms);
-  Hold hold = locks.lock("key").acquire(5s);
+  Hold hold = locks.lock("key").acquire(5s, watchdog);
   proxy.hold(Direction::to_client);  // this connection only
-  std::optional<Hold> other = locks.lock("other").try_acquire(5s);
+  std::optional<Hold> other = locks.lock("other").try_acquire(5s, watchdog);
   EXPECT_TRUE(other);
   EXPECT_FALSE(hold.lost());
   EXPECT_TRUE(hold.release());
@@ -211,10 +211,10 @@ TEST_F(ZooKeeperFaults, AnIdleConnectionComesBackWithoutAnError) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(server().uri(folder), 1s);
   {
-    const Hold hold = locks.lock("key").acquire(1s);
+    const Hold hold = locks.lock("key").acquire(1s, watchdog);
   }
   std::this_thread::sleep_for(3s);  // its session ends meanwhile
-  std::optional<Hold> hold = locks.lock("key").try_acquire(0s);
+  std::optional<Hold> hold = locks.lock("key").try_acquire(0s, watchdog);
   ASSERT_TRUE(hold);
   std::this_thread::sleep_for(3s);  // the watchdog keeps the session
   EXPECT_FALSE(hold->lost());
@@ -226,7 +226,7 @@ TEST_F(ZooKeeperFaults, AStartedProgramInheritsNoConnection) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(server().uri(folder), 3s);
   {
-    const Hold hold = locks.lock("key").acquire(1s);
+    const Hold hold = locks.lock("key").acquire(1s, watchdog);
   }
   const Process program({"sleep", "60"}, "/dev/null");
   for (const auto idle : {2500ms, 4000ms}) {
@@ -240,8 +240,8 @@ TEST_F(ZooKeeperFaults, ALeaseEndsInALivingProcessAndItsSessionGoesOn) {
   const Locks one = connect_zookeeper(server().uri(folder));
   const Locks other = connect_zookeeper(server().uri(folder));
   Hold forgotten = one.lock("key").acquire(1s, 300ms);
-  Hold kept = one.lock("kept").acquire(1s);
-  std::optional<Hold> next = other.lock("key").try_acquire(2s);
+  Hold kept = one.lock("kept").acquire(1s, watchdog);
+  std::optional<Hold> next = other.lock("key").try_acquire(2s, watchdog);
   EXPECT_TRUE(next) << "long before the session ends";
   EXPECT_TRUE(forgotten.lost());
   EXPECT_FALSE(kept.lost());

@@ -166,7 +166,7 @@ TEST_F(ZooKeeperSoak, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   const pid_t child = fork_child();
   if (child == 0) {
     const Locks own = connect_zookeeper(server().uri(folder) + "?session=2s", 2s);
-    const Hold hold = own.lock("key").acquire(1s);
+    const Hold hold = own.lock("key").acquire(1s, watchdog);
     static_cast<void>(::write(pipe[1], "x", 1));
     for (;;) ::pause();
   }

@@ -205,7 +205,7 @@ TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {
   const std::string folder = fresh_folder();
   const std::string host = server().address() + folder;
   const Locks ours = connect_zookeeper("zookeeper://joe:p%40ss@" + host);
-  const Hold hold = ours.lock("key").acquire(1s);
+  const Hold hold = ours.lock("key").acquire(1s, watchdog);
   EXPECT_EQ(ours.describe(), "zookeeper://" + host);
   const std::string why = message<BackendRefused>(
       [&] { static_cast<void>(connect_zookeeper("zookeeper://joe:wrong@" + host)); });
@@ -223,9 +223,9 @@ TEST_F(ZooKeeperStart, NodesAreThoseOfCuratorAndEndWithTheLocks) {
   const std::string folder = fresh_folder();
   {
     const Locks locks = connect_zookeeper(server().uri(folder));
-    const Hold plain = locks.lock("orders/42").acquire(1s);
-    const Hold read = locks.lock("order", LockType::READ).acquire(1s);
-    const Hold write = locks.lock("a%b", LockType::WRITE).acquire(1s);
+    const Hold plain = locks.lock("orders/42").acquire(1s, watchdog);
+    const Hold read = locks.lock("order", LockType::READ).acquire(1s, watchdog);
+    const Hold write = locks.lock("a%b", LockType::WRITE).acquire(1s, watchdog);
     const std::string dump = server().ask("dump");
     EXPECT_NE(dump.find(folder + "/orders/42/_c_"), std::string::npos) << dump;
     EXPECT_NE(dump.find("-lock-0000000000"), std::string::npos) << dump;
@@ -246,11 +246,11 @@ TEST_F(ZooKeeperStart, WaitersWatchTheirPredecessorsOnly) {
   for (int number = 0; number < 5; ++number) {
     all.push_back(connect_zookeeper(server().uri(folder)));
   }
-  std::optional<Hold> hold = all[0].lock("key").acquire(1s);
+  std::optional<Hold> hold = all[0].lock("key").acquire(1s, watchdog);
   std::vector<std::future<void>> waiters;
   for (int number = 1; number < 5; ++number) {
     waiters.push_back(std::async(std::launch::async, [&, number] {
-      const Hold next = all[static_cast<std::size_t>(number)].lock("key").acquire(20s);
+      const Hold next = all[static_cast<std::size_t>(number)].lock("key").acquire(20s, watchdog);
     }));
     await("a waiter", [&] {
       const auto queue = all[0].inspect("key").queue;
@@ -274,10 +274,10 @@ TEST_F(ZooKeeperStart, WaitersWatchTheirPredecessorsOnly) {
 TEST_F(ZooKeeperStart, AForkedChildLeavesTheParentsSessionAlone) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(server().uri(folder), 2s);
-  Hold hold = locks.lock("key").acquire(1s);
+  Hold hold = locks.lock("key").acquire(1s, watchdog);
   const std::string found = in_child([&](Findings& child) {
     CHILD_EXPECT(child, !locks.lock("key").try_acquire(0s));
-    const auto own = locks.lock("own").try_acquire(1s);
+    const auto own = locks.lock("own").try_acquire(1s, watchdog);
     CHILD_EXPECT(child, own.has_value());
   });
   EXPECT_EQ(found, "");

@@ -133,7 +133,7 @@ TEST_F(ZooKeeperWatch, AReaderThatWasAWriterIsLostAtOnce) {
 TEST_F(ZooKeeperWatch, ItsOwnRenewalsAndReleaseTellOfNoLoss) {
   testing::Recorder recorder;
   const Locks locks = connect(&recorder, 900ms);
-  Hold hold = locks.lock("key").acquire(1s);
+  Hold hold = locks.lock("key").acquire(1s, watchdog);
   await_watch(node("key"));
   await_renewals(recorder, recorder.count(Event::Kind::renewed) + 3);
   EXPECT_TRUE(hold.release());
@@ -162,7 +162,7 @@ TEST_F(ZooKeeperWatch, ItIsOffIfTheOptionsSaySo) {
   testing::Recorder recorder;
   const Locks locks = connect(&recorder, 900ms, false);
   EXPECT_FALSE(locks.capabilities().watches);
-  Hold hold = locks.lock("key").acquire(1s);
+  Hold hold = locks.lock("key").acquire(1s, watchdog);
   await_renewals(recorder, 4);  // the last one is more than half a second after the grant
   EXPECT_FALSE(is_watched(node("key")));
   EXPECT_TRUE(hold.release());

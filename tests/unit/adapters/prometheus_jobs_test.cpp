@@ -37,7 +37,7 @@ TEST_F(PrometheusJobsTest, ALeaderLeadsFromItsElectionUntilItsTermEnds) {
   EXPECT_EQ(counter("latchkey_elections_total"), 0);
   tests::Duty duty;
   {
-    const Leader leader(locks_.locks(), "k", duty.callback());
+    const Leader leader = locks_.locks().leader("k", duty.callback());
     ASSERT_TRUE(duty.await_terms(1));
     EXPECT_EQ(gauge("latchkey_leaders"), 1);
     EXPECT_EQ(counter("latchkey_elections_total"), 1);
@@ -49,7 +49,7 @@ TEST_F(PrometheusJobsTest, ALeaderLeadsFromItsElectionUntilItsTermEnds) {
 TEST_F(PrometheusJobsTest, ADeposedLeaderLeadsNoMore) {
   tests::Duty duty;
   duty.lingers = true;
-  const Leader leader(locks_.locks(), "k", duty.callback());
+  const Leader leader = locks_.locks().leader("k", duty.callback());
   ASSERT_TRUE(duty.await_terms(1));
   clock_.advance(31s);
   ASSERT_TRUE(duty.await_stops(1));
@@ -107,7 +107,8 @@ TEST_F(PrometheusJobsTest, PermitsAreCountedWhileTheyAreTaken) {
   double inside = 0;
   scan(1, [&] {
     inside = taken();
-    const Hold more = locks_.locks().semaphore("prometheus scan:1", 3).acquire(1);
+    const Hold more =
+        locks_.locks().semaphore("prometheus scan:1", 3).acquire(1, forever, watchdog);
     EXPECT_EQ(at("latchkey_permits", "").gauge.value, 1) << "of calls without a LOCKED";
   });
   EXPECT_EQ(inside, 2);

@@ -95,7 +95,7 @@ bool withdraw_here(const Account& account, long amount) {
 
 void report_unless_busy(const Account& account) {
   if (auto hold = LOCKED("report:{account.id}", LockType::REENTRANT, 0s)
-                      .on_timeout(latchkey::skip) HERE(account)) {
+                      .on_timeout(latchkey::strategy::skip) HERE(account)) {
     std::cout << ledger.sum(account.id) << '\n';
   }
 }
@@ -158,8 +158,9 @@ bool deposited(const Account& account, long amount) {
 std::optional<Receipt> try_deposit(const Account& account, long amount) {
   return LOCKED("account:{account.id}", LockType::WRITE, 100ms, 30s)
       .named("deposit, if possible")
-      .on_timeout(latchkey::skip)
-      .on_unavailable(latchkey::fallback([](const Account&, long) { return std::nullopt; }))
+      .on_timeout(latchkey::strategy::skip)
+      .on_unavailable(
+          latchkey::strategy::fallback([](const Account&, long) { return std::nullopt; }))
           AROUND(account, amount) -> std::optional<Receipt> {
     return ledger.add(account.id, amount);
   };

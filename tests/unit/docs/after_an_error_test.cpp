@@ -43,7 +43,8 @@ Receipt pay_with_retries(const Payment& payment) {
 }
 
 Receipt pay_and_tell(const Payment& payment) {
-  return LOCKED("payment:{payment.id}").on_unconfirmed_release(latchkey::raise) AROUND(payment) {
+  return LOCKED("payment:{payment.id}")
+      .on_unconfirmed_release(latchkey::strategy::raise) AROUND(payment) {
     return charge(payment);
   };
 }

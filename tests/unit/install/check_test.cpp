@@ -94,7 +94,7 @@ rules:
 }
 
 TEST(Check, AMissingFileIsAnError) {
-  const std::vector<PolicyError> errors = check("/no/such/latchkey.yaml");
+  const std::vector<PolicyError> errors = check_policy_file("/no/such/latchkey.yaml");
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_STREQ(errors.front().what(),
                "/no/such/latchkey.yaml: cannot be read: No such file or directory");

@@ -56,14 +56,14 @@ void start() {
 }
 
 void verify() {
-  for (const latchkey::PolicyError& error : latchkey::check("latchkey.yaml")) {
+  for (const latchkey::PolicyError& error : latchkey::check_policy_file("latchkey.yaml")) {
     std::cerr << error.what() << '\n';  // latchkey.yaml:12:5: unknown key 'wiat'; …
   }
 }
 
 void on_hangup() {
   try {
-    latchkey::reload();
+    latchkey::reload_policies();
   } catch (const latchkey::PolicyError& error) {
     std::cerr << error.what() << '\n';  // the policies in force stay
   }

@@ -55,8 +55,9 @@ bool is_about(std::chrono::milliseconds seen, std::chrono::milliseconds lease) {
 }
 
 TEST(InstallFrom, AScopeFollowsItsRuleToo) {
-  EXPECT_EQ(in_child([](Findings& findings) {
-              const PolicyText file(R"(
+  EXPECT_EQ(
+      in_child([](Findings& findings) {
+        const PolicyText file(R"(
 backends: {main: "memory:"}
 prefix: "shop:"
 policies:
@@ -65,17 +66,18 @@ rules:
   Till::browse: {lease: 300s, key: "shelf:{account.name}", type: READ}
   Till::leaf: {wait: 0ms}
 )");
-              install_from(file.path());
-              Till till;
-              const Seen seen = till.browse(account);
-              CHILD_EXPECT(findings, seen.key == "shelf:ada");
-              CHILD_EXPECT(findings, seen.type == LockType::READ);
-              CHILD_EXPECT(findings, is_about(seen.lease, 300s));
-              CHILD_EXPECT(findings, till.leaf(account));
-              const Hold other = default_locks().with_owner(Owner::make()).lock("till:7").acquire();
-              CHILD_EXPECT(findings, !till.leaf(account));
-            }),
-            "");
+        install_from(file.path());
+        Till till;
+        const Seen seen = till.browse(account);
+        CHILD_EXPECT(findings, seen.key == "shelf:ada");
+        CHILD_EXPECT(findings, seen.type == LockType::READ);
+        CHILD_EXPECT(findings, is_about(seen.lease, 300s));
+        CHILD_EXPECT(findings, till.leaf(account));
+        const Hold other =
+            default_locks().with_owner(Owner::make()).lock("till:7").acquire(forever, watchdog);
+        CHILD_EXPECT(findings, !till.leaf(account));
+      }),
+      "");
 }
 
 TEST(InstallFrom, RulesWinOverCodeAndCodeOverDefaults) {
@@ -125,7 +127,7 @@ rules:
 )" + money);
               install_from(file.path());
               const Locks b = Locks::connect("memory:policies-b");
-              const auto busy = b.lock("till:7", LockType::WRITE).acquire();
+              const auto busy = b.lock("till:7", LockType::WRITE).acquire(forever, watchdog);
               Till till;
               CHILD_EXPECT(findings, till.withdraw(account).locked);
               std::thread([&] {
@@ -166,22 +168,23 @@ rules:
 }
 
 TEST(InstallFrom, ARuleMayNameSeveralKeys) {
-  EXPECT_EQ(in_child([](Findings& findings) {
-              const PolicyText file(memory + money + R"(
+  EXPECT_EQ(
+      in_child([](Findings& findings) {
+        const PolicyText file(memory + money + R"(
 rules:
   Till::during: {key: ["id:{account.id}", "name:{account.name}"], wait: 0ms}
 )");
-              install_from(file.path());
-              Till till;
-              std::vector<std::string> held;
-              till.during(account, [&] { held = default_locks().list(); });
-              CHILD_EXPECT(findings, (held == std::vector<std::string>{"id:7", "name:ada"}));
-              const Hold one = default_locks().with_owner(Owner::make()).lock("name:ada").acquire();
-              CHILD_EXPECT(findings,
-                           has(sentence_of<LockTimeout>([&] { till.during(account, [] {}); }),
-                               "'id:{account.id}, name:{account.name}'"));
-            }),
-            "");
+        install_from(file.path());
+        Till till;
+        std::vector<std::string> held;
+        till.during(account, [&] { held = default_locks().list(); });
+        CHILD_EXPECT(findings, (held == std::vector<std::string>{"id:7", "name:ada"}));
+        const Hold one =
+            default_locks().with_owner(Owner::make()).lock("name:ada").acquire(forever, watchdog);
+        CHILD_EXPECT(findings, has(sentence_of<LockTimeout>([&] { till.during(account, [] {}); }),
+                                   "'id:{account.id}, name:{account.name}'"));
+      }),
+      "");
 }
 
 TEST(InstallFrom, StrategiesDecideInsteadOfTheCode) {
@@ -206,7 +209,8 @@ rules:
               std::thread([&] {
                 const auto busy =
                     default_locks().lock("till:7", LockType::WRITE).acquire(0s, watchdog);
-                const auto shelf = default_locks().lock("shelf:3", LockType::WRITE).acquire();
+                const auto shelf =
+                    default_locks().lock("shelf:3", LockType::WRITE).acquire(forever, watchdog);
                 std::thread([&] {
                   Till till;
                   CHILD_EXPECT(findings, !till.deposit(account).locked);
@@ -268,7 +272,7 @@ TEST(InstallFrom, AMalformedUriIsAnErrorWithoutItsSecrets) {
           return std::unique_ptr<Backend>();
         });
         const PolicyText file("backends:\n  main: refusing://${LATCHKEY_TEST_SECRET}@h\n" + money);
-        CHILD_EXPECT(findings, check(file.path()).empty());
+        CHILD_EXPECT(findings, check_policy_file(file.path()).empty());
         try {
           install_from(file.path());
           findings.expect(false, "it throws");

@@ -29,7 +29,7 @@ std::string with_rule(const std::string& words) {
 std::string refused(const PolicyText& file, const std::string& text, const char* part) {
   file.write(text);
   try {
-    reload();
+    reload_policies();
     return "";
   } catch (const PolicyError& error) {
     std::string places;
@@ -124,7 +124,7 @@ TEST(Reload, AChangeOfWhichLockGuardsAMethodNeedsARestart) {
 TEST(Reload, NeedsAFile) {
   EXPECT_EQ(in_child([](Findings& findings) {
               try {
-                reload();
+                reload_policies();
                 findings.expect(false, "it throws");
               } catch (const NotConfigured& error) {
                 CHILD_EXPECT(findings,

@@ -28,10 +28,10 @@ TEST(DocsLeader, TheLeaderOfThePageBillsAndTellsItsHealth) {
   const Locks locks = Locks::connect("memory:");
   last_billed = 0;
   // clang-format off: the page's own lines
-  latchkey::Leader leader(locks, "leader:billing",
-                          [](const std::stop_token& stop, std::uint64_t term) {
-                            while (!stop.stop_requested()) bill_next(term);
-                          });
+  latchkey::Leader leader =
+      locks.leader("leader:billing", [](const std::stop_token& stop, std::uint64_t term) {
+        while (!stop.stop_requested()) bill_next(term);
+      });
   // clang-format on
   ASSERT_TRUE(eventually([] { return last_billed != 0; }));
   EXPECT_EQ(leader.term(), last_billed);
@@ -48,10 +48,10 @@ TEST(DocsLeader, TheTestOfThePagePasses) {
   latchkey::testing::ManualClock clock;
   latchkey::testing::Recorder recorder;
   const auto locks = latchkey::Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
-  latchkey::Leader leader(locks, "leader:billing",
-                          [](const std::stop_token& stop, std::uint64_t term) {
-                            while (!stop.stop_requested()) bill_next(term);
-                          });
+  latchkey::Leader leader =
+      locks.leader("leader:billing", [](const std::stop_token& stop, std::uint64_t term) {
+        while (!stop.stop_requested()) bill_next(term);
+      });
   ASSERT_TRUE(recorder.await(latchkey::Event::Kind::elected));
   EXPECT_TRUE(leader.is_leader());
   clock.advance(31s);  // the process stood still for longer than its lease
@@ -63,8 +63,9 @@ TEST(DocsLeader, TheTestOfThePagePasses) {
 TEST(DocsLeader, TheMigrationOfThePageRunsOnce) {
   const Locks locks = Locks::connect("memory:");
   // clang-format off: the page's own lines
-  latchkey::Leader migration(locks, "leader:migration", migrate,
-                             {.stop_before = 3s, .after_return = latchkey::AfterReturn::end});
+  latchkey::Leader migration = locks.leader(
+      "leader:migration", migrate,
+      {.stop_before = 3s, .after_return = latchkey::AfterReturn::end});
   // clang-format on
   EXPECT_TRUE(eventually([&] { return migration.health().state == LeaderState::ended; }));
   EXPECT_GT(migration.term(), 0U);

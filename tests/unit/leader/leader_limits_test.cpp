@@ -31,7 +31,7 @@ class LeaderInAChild : public ::testing::Test, public tests::ManualLocks {
 std::string refusal(const Locks& locks, const Leader::Callback& callback,
                     const LeaderOptions& options = {}) {
   try {
-    const Leader leader(locks, "k", callback, options);
+    const Leader leader = locks.leader("k", callback, options);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -49,7 +49,7 @@ TEST(LeaderOptionsTest, AreChecked) {
   EXPECT_EQ(refusal(locks, nothing, {.pause = 5s, .longest_pause = 4s}),
             "LeaderOptions::longest_pause is 4000 ms; expected 5000 to 86400000 ms");
   EXPECT_EQ(refusal(locks, nothing, {.stop_before = 15s}), "accepted");
-  EXPECT_THROW(Leader(locks, "", nothing), KeyError);
+  EXPECT_THROW(static_cast<void>(locks.leader("", nothing)), KeyError);
 }
 
 TEST(LeaderOptionsTest, ABackendWithoutFencingTokensIsRefused) {
@@ -66,7 +66,7 @@ TEST(LeaderThreads, AreRequired) {
   const Locks locks = Locks::connect("memory:");
   const tests::NoThreads none;
   try {
-    const Leader leader(locks, "k", [](const std::stop_token&, std::uint64_t) {});
+    const Leader leader = locks.leader("k", [](const std::stop_token&, std::uint64_t) {});
     FAIL() << "it was made without threads";
   } catch (const std::system_error& error) {
     EXPECT_TRUE(std::string(error.what())
@@ -77,9 +77,10 @@ TEST(LeaderThreads, AreRequired) {
 }
 
 TEST_F(LeaderInAChild, HasEnded) {
-  const Leader leader(locks, "k", one_duty.callback());
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
-  auto inherited = std::make_unique<Leader>(locks, "other", other_duty.callback());
+  auto inherited =
+      std::unique_ptr<Leader>(new Leader(locks.leader("other", other_duty.callback())));
   ASSERT_TRUE(other_duty.await_terms(1));
   EXPECT_EQ(tests::in_child([&](tests::Findings& findings) {
               CHILD_EXPECT(findings, !leader.is_leader());

@@ -38,10 +38,10 @@ class LeaderLossTest : public ::testing::Test {
 
 TEST_F(LeaderLossTest, AFrozenLeaderIsNoLeaderWhenTheNextOneIsElected) {
   duty.lingers = true;
-  const Leader leader(locks, "k", duty.callback());
+  const Leader leader = locks.leader("k", duty.callback());
   ASSERT_TRUE(duty.await_terms(1));
   bool both = false;
-  const Leader next(elsewhere, "k", [&](std::stop_token stop, std::uint64_t term) {
+  const Leader next = elsewhere.leader("k", [&](std::stop_token stop, std::uint64_t term) {
     both = leader.is_leader();
     other_duty.callback()(std::move(stop), term);
   });
@@ -61,7 +61,7 @@ TEST_F(LeaderLossTest, AFrozenLeaderIsNoLeaderWhenTheNextOneIsElected) {
 }
 
 TEST_F(LeaderLossTest, AForcedReleaseIsNoticedAtTheNextCheck) {
-  const Leader leader(locks, "k", duty.callback());
+  const Leader leader = locks.leader("k", duty.callback());
   ASSERT_TRUE(duty.await_terms(1));
   ASSERT_TRUE(clock.await_sleepers(2));
   ASSERT_TRUE(elsewhere.force_release("k"));
@@ -72,9 +72,9 @@ TEST_F(LeaderLossTest, AForcedReleaseIsNoticedAtTheNextCheck) {
 }
 
 TEST_F(LeaderLossTest, ALockThatWasHandedOverIsRenewedToTheWholeLeaseFirst) {
-  Leader leader(locks, "k", duty.callback());
+  Leader leader = locks.leader("k", duty.callback());
   ASSERT_TRUE(duty.await_terms(1));
-  const Leader next(elsewhere, "k", other_duty.callback());
+  const Leader next = elsewhere.leader("k", other_duty.callback());
   ASSERT_TRUE(other_recorder.await(Kind::waiting));
   EXPECT_TRUE(leader.resign());
   ASSERT_TRUE(other_duty.await_terms(1));
@@ -122,7 +122,7 @@ TEST_F(LeaderOutageTest, TheCallbackIsStoppedBeforeTheDeadline) {
   duty.lingers = true;
   Clock::time_point stopped;
   duty.on_stop = [&] { stopped = clock.now(); };
-  const Leader leader(locks, "k", duty.callback(), {.stop_before = 5s});
+  const Leader leader = locks.leader("k", duty.callback(), {.stop_before = 5s});
   ASSERT_TRUE(duty.await_terms(1));
   ASSERT_TRUE(pass_until([&] { return leader.health().state == LeaderState::stopping; }, 29s));
   ASSERT_TRUE(duty.await_stops(1));
@@ -142,7 +142,7 @@ TEST_F(LeaderOutageTest, TheCallbackIsStoppedBeforeTheDeadline) {
 TEST_F(LeaderOutageTest, ARenewalThatArrivesAfterTheStopChangesNothing) {
   const Locks locks = mocked();
   duty.lingers = true;
-  const Leader leader(locks, "k", duty.callback());
+  const Leader leader = locks.leader("k", duty.callback());
   ASSERT_TRUE(duty.await_terms(1));
   ASSERT_TRUE(pass_until([&] { return leader.health().state == LeaderState::stopping; }, 29s));
   ON_CALL(*backend, renew(_)).WillByDefault(Return(MockBackend::granted()));
@@ -155,7 +155,7 @@ TEST_F(LeaderOutageTest, ARenewalThatArrivesAfterTheStopChangesNothing) {
 TEST_F(LeaderOutageTest, ACampaignWithoutAnAnswerIsRepeatedAfterAPause) {
   const Locks locks = mocked();
   EXPECT_CALL(*backend, acquire(_)).WillRepeatedly(Return(MockBackend::refused("not allowed")));
-  const Leader leader(locks, "k", duty.callback(), {.pause = 1s, .longest_pause = 2s});
+  const Leader leader = locks.leader("k", duty.callback(), {.pause = 1s, .longest_pause = 2s});
   for (std::size_t campaigns = 1; campaigns <= 3; ++campaigns) {
     ASSERT_TRUE(recorder.await(Kind::refused, campaigns));
     ASSERT_TRUE(eventually([&] { return leader.health().state == LeaderState::pausing; }));
@@ -174,7 +174,7 @@ TEST_F(LeaderOutageTest, ACampaignWithoutAnAnswerIsRepeatedAfterAPause) {
 TEST_F(LeaderOutageTest, ATermThatDoesNotRiseIsNoTerm) {
   const Locks locks = mocked();
   EXPECT_CALL(*backend, acquire(_)).WillRepeatedly(Return(MockBackend::granted(7)));
-  Leader leader(locks, "k", duty.callback());
+  Leader leader = locks.leader("k", duty.callback());
   ASSERT_TRUE(duty.await_terms(1));
   EXPECT_TRUE(leader.resign());
   ASSERT_TRUE(eventually([&] { return leader.health().state == LeaderState::pausing; }));

@@ -39,7 +39,7 @@ class LeaderTest : public ::testing::Test, public tests::ManualLocks {
 
 TEST_F(LeaderTest, IsElectedAndTellsItsHealth) {
   const auto elected_at = clock.now();
-  const Leader leader(locks, "k", one_duty.callback());
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
   EXPECT_TRUE(leader.is_leader());
   EXPECT_EQ(leader.since(), elected_at);
@@ -59,7 +59,7 @@ TEST_F(LeaderTest, IsElectedAndTellsItsHealth) {
 }
 
 TEST_F(LeaderTest, KeepsLeadingBecauseTheWatchdogRenews) {
-  const Leader leader(locks, "k", one_duty.callback());
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
   for (std::size_t renewals = 1; renewals <= 9; ++renewals) {
     pass_with_leader(10s);
@@ -71,8 +71,8 @@ TEST_F(LeaderTest, KeepsLeadingBecauseTheWatchdogRenews) {
 }
 
 TEST_F(LeaderTest, CandidateIsNoLeader) {
-  const Hold hold = locks.lock("k").acquire();
-  const Leader leader(locks, "k", one_duty.callback());
+  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(recorder.await(Kind::waiting));
   EXPECT_FALSE(leader.is_leader());
   EXPECT_EQ(leader.since(), std::nullopt);
@@ -81,9 +81,9 @@ TEST_F(LeaderTest, CandidateIsNoLeader) {
 }
 
 TEST_F(LeaderTest, ResignHandsOverToTheNextWithALargerTerm) {
-  Leader one(locks, "k", one_duty.callback());
+  Leader one = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
-  const Leader other(locks, "k", other_duty.callback());
+  const Leader other = locks.leader("k", other_duty.callback());
   ASSERT_TRUE(recorder.await(Kind::waiting));
   EXPECT_TRUE(one.resign());
   ASSERT_TRUE(other_duty.await_terms(1));
@@ -95,9 +95,9 @@ TEST_F(LeaderTest, ResignHandsOverToTheNextWithALargerTerm) {
 
 TEST_F(LeaderTest, ReleasesOnlyAfterTheCallbackHasEnded) {
   one_duty.lingers = true;
-  Leader one(locks, "k", one_duty.callback());
+  Leader one = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
-  const Leader other(locks, "k", other_duty.callback());
+  const Leader other = locks.leader("k", other_duty.callback());
   ASSERT_TRUE(recorder.await(Kind::waiting));
   EXPECT_TRUE(one.resign());
   ASSERT_TRUE(one_duty.await_stops(1));
@@ -111,7 +111,7 @@ TEST_F(LeaderTest, ReleasesOnlyAfterTheCallbackHasEnded) {
 }
 
 TEST_F(LeaderTest, CampaignsAgainAfterThePauseOnceItResigned) {
-  Leader leader(locks, "k", one_duty.callback(), {.pause = 2s});
+  Leader leader = locks.leader("k", one_duty.callback(), {.pause = 2s});
   ASSERT_TRUE(one_duty.await_terms(1));
   EXPECT_TRUE(leader.resign());
   ASSERT_TRUE(reaches(leader, LeaderState::pausing));
@@ -123,7 +123,7 @@ TEST_F(LeaderTest, CampaignsAgainAfterThePauseOnceItResigned) {
 }
 
 TEST_F(LeaderTest, CampaignsAgainAfterTheCallbackReturned) {
-  const Leader leader(locks, "k", one_duty.callback());
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
   one_duty.finish();
   ASSERT_TRUE(reaches(leader, LeaderState::pausing));
@@ -132,7 +132,7 @@ TEST_F(LeaderTest, CampaignsAgainAfterTheCallbackReturned) {
 }
 
 TEST_F(LeaderTest, EndsAfterTheCallbackReturnedIfAsked) {
-  Leader leader(locks, "k", one_duty.callback(), {.after_return = AfterReturn::end});
+  Leader leader = locks.leader("k", one_duty.callback(), {.after_return = AfterReturn::end});
   ASSERT_TRUE(one_duty.await_terms(1));
   EXPECT_TRUE(leader.resign());  // told to stop: it campaigns again
   ASSERT_TRUE(reaches(leader, LeaderState::pausing));
@@ -147,9 +147,8 @@ TEST_F(LeaderTest, EndsAfterTheCallbackReturnedIfAsked) {
 }
 
 TEST_F(LeaderTest, ReportsACallbackThatThrowsAndBacksOff) {
-  const Leader leader(
-      locks, "k",
-      [](const std::stop_token&, std::uint64_t) { throw std::runtime_error("no disk"); },
+  const Leader leader = locks.leader(
+      "k", [](const std::stop_token&, std::uint64_t) { throw std::runtime_error("no disk"); },
       {.pause = 1s, .longest_pause = 4s});
   for (std::size_t terms = 1; terms <= 4; ++terms) {
     ASSERT_TRUE(recorder.await(Kind::hidden_error, terms));
@@ -169,16 +168,16 @@ TEST_F(LeaderTest, ReportsACallbackThatThrowsAndBacksOff) {
 }
 
 TEST_F(LeaderTest, ReportsACallbackThatThrowsNoException) {
-  const Leader leader(locks, "k", [](const std::stop_token&, std::uint64_t) { throw 42; });
+  const Leader leader = locks.leader("k", [](const std::stop_token&, std::uint64_t) { throw 42; });
   ASSERT_TRUE(recorder.await(Kind::hidden_error));
   EXPECT_EQ(recorder.of(Kind::hidden_error)[0].text,
             "the callback of the Leader threw: something that is not a std::exception");
 }
 
 TEST_F(LeaderTest, DestructionEndsACampaign) {
-  Hold hold = locks.lock("k").acquire();
+  Hold hold = locks.lock("k").acquire(forever, watchdog);
   {
-    const Leader leader(locks, "k", one_duty.callback());
+    const Leader leader = locks.leader("k", one_duty.callback());
     ASSERT_TRUE(recorder.await(Kind::waiting));
   }
   EXPECT_TRUE(recorder.await(Kind::cancelled));
@@ -189,7 +188,7 @@ TEST_F(LeaderTest, DestructionEndsACampaign) {
 
 TEST_F(LeaderTest, DestructionStopsTheCallbackAndReleases) {
   {
-    const Leader leader(locks, "k", one_duty.callback());
+    const Leader leader = locks.leader("k", one_duty.callback());
     ASSERT_TRUE(one_duty.await_terms(1));
     one_duty.on_stop = [&] { EXPECT_EQ(locks.list().size(), 1U) << "released too early"; };
   }
@@ -199,7 +198,7 @@ TEST_F(LeaderTest, DestructionStopsTheCallbackAndReleases) {
 }
 
 TEST_F(LeaderTest, DestructionEndsAPause) {
-  Leader leader(locks, "k", one_duty.callback(), {.pause = 1h, .longest_pause = 1h});
+  Leader leader = locks.leader("k", one_duty.callback(), {.pause = 1h, .longest_pause = 1h});
   ASSERT_TRUE(one_duty.await_terms(1));
   EXPECT_TRUE(leader.resign());
   EXPECT_TRUE(reaches(leader, LeaderState::pausing));
@@ -210,7 +209,7 @@ TEST_F(LeaderTest, TheCallbackMayResignAndAskForItsHealth) {
   std::atomic<bool> was_leader{false}, resigned{false};
   std::mutex made;
   std::unique_lock lock(made);
-  Leader leader(locks, "k", [&](const std::stop_token& stop, std::uint64_t term) {
+  Leader leader = locks.leader("k", [&](const std::stop_token& stop, std::uint64_t term) {
     const std::lock_guard wait(made);
     was_leader = self.load()->is_leader() && self.load()->term() == term;
     resigned = const_cast<Leader*>(self.load())->resign();
@@ -224,7 +223,7 @@ TEST_F(LeaderTest, TheCallbackMayResignAndAskForItsHealth) {
 }
 
 TEST_F(LeaderTest, EndsWhenItsLocksAreClosed) {
-  const Leader leader(locks, "k", one_duty.callback());
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
   locks.close(0ms);
   ASSERT_TRUE(one_duty.await_stops(1));
@@ -248,7 +247,8 @@ TEST(LeaderMany, OneLeadsAtATimeAndTermsRise) {
   };
   std::vector<std::unique_ptr<Leader>> leaders;
   for (int number = 0; number < 8; ++number) {
-    leaders.push_back(std::make_unique<Leader>(locks, "k", callback, LeaderOptions{.pause = 1ms}));
+    leaders.push_back(
+        std::unique_ptr<Leader>(new Leader(locks.leader("k", callback, {.pause = 1ms}))));
   }
   EXPECT_TRUE(eventually([&] { return terms >= 500; }));
   for (const auto& leader : leaders) EXPECT_GT(leader->term(), 0U) << "one was never elected";
@@ -259,7 +259,7 @@ TEST(LeaderMany, OneLeadsAtATimeAndTermsRise) {
 }
 
 TEST_F(LeaderTest, EndsItsTermWhenSomebodyAsksForItsLock) {
-  const Leader leader(locks, "k", one_duty.callback());
+  const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(one_duty.await_terms(1));
   EXPECT_EQ(locks.revoke("k"), 1U);
   EXPECT_TRUE(recorder.await(Kind::term_ended));

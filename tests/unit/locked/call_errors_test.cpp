@@ -68,7 +68,7 @@ void charge_all(const Locks& locks, const std::vector<int>& ids, Body&& body) {
 class CallErrors : public ::testing::Test, public tests::ManualLocks {};
 
 TEST_F(CallErrors, LockTimeoutNamesMethodTemplateAndLease) {
-  const Hold hold = another().lock("account:1").acquire();
+  const Hold hold = another().lock("account:1").acquire(forever, watchdog);
   const auto skipping = clock.skip_waits();
   const Thrown error = thrown_by([&] { charge(locks, 1, [] {}); });
   EXPECT_THAT(
@@ -152,13 +152,13 @@ TEST_F(CallErrors, WriteInsideReadNamesTheOuterMethodAndTheRemedy) {
 }
 
 TEST_F(CallErrors, RefusedReentrySaysThatItIsRefused) {
-  const auto inner = [&] { LOCKED("k").in(locks).reentry(refuse) AROUND(){}; };
+  const auto inner = [&] { LOCKED("k").in(locks).reentry(Reentry::refuse) AROUND(){}; };
   const auto outer = [&] {
     LOCKED("k").in(locks).named("outer") AROUND() { inner(); };
   };
   EXPECT_THAT(thrown_by(outer).sentence,
               AllOf(HasSubstr(" in outer (call_errors_test.cpp:"),
-                    HasSubstr("re-entry is refused here by .reentry(refuse)")));
+                    HasSubstr("re-entry is refused here by .reentry(Reentry::refuse)")));
 }
 
 class SilentCalls : public ::testing::Test {
@@ -176,7 +176,7 @@ class SilentCalls : public ::testing::Test {
     return LOCKED("k", LockType::REENTRANT, 100ms, 10s)
         .in(locks)
         .named("pay")
-        .on_unconfirmed_release(raise) AROUND() {
+        .on_unconfirmed_release(strategy::raise) AROUND() {
       body();
       return 7;
     };
@@ -215,8 +215,8 @@ TEST_F(SilentCalls, OnUnconfirmedReleaseIsSeparateFromLosses) {
   const auto reports_losses = [&]() -> int {
     return LOCKED("k", LockType::REENTRANT, 100ms, 10s)
         .in(locks)
-        .on_lost(report)
-        .on_unconfirmed_release(raise) AROUND()
+        .on_lost(strategy::report)
+        .on_unconfirmed_release(strategy::raise) AROUND()
         ->int {
       faults.silent = true;
       return 7;
@@ -250,7 +250,7 @@ TEST_F(SilentCalls, OnUnavailableSkipKeepsTheResultOfABodyThatRan) {
   const auto skipping = [&]() -> std::optional<int> {
     return LOCKED("k", LockType::REENTRANT, 100ms, 10s)
         .in(locks)
-        .on_unavailable(skip) AROUND()
+        .on_unavailable(strategy::skip) AROUND()
         ->std::optional<int> {
       faults.silent = true;
       return 7;
@@ -281,7 +281,7 @@ TEST_F(SilentCalls, OtherErrorsOfABodyPassAsTheyAre) {
 }
 
 TEST_F(SilentCalls, AnExplicitReleaseIsUnconfirmedToo) {
-  Hold hold = locks.lock("k").acquire();
+  Hold hold = locks.lock("k").acquire(forever, watchdog);
   Lock lock = locks.lock("l");
   lock.lock();
   faults.silent = true;

@@ -56,7 +56,7 @@ TEST_F(Held, AssertsKeysOfAllEnclosingCalls) {
 }
 
 TEST_F(Held, DoesNotCountLostHolds) {
-  LOCKED("lost").on_lost(latchkey::report) AROUND() {
+  LOCKED("lost").on_lost(latchkey::strategy::report) AROUND() {
     EXPECT_TRUE(latchkey::current_hold()->release());
     try {
       latchkey::assert_held("lost");

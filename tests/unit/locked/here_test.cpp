@@ -30,7 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 using latchkey::Hold;
 using latchkey::LockType;
-using latchkey::skip;
+using latchkey::strategy::skip;
 
 struct Account {
   int id = 7;
@@ -40,8 +40,9 @@ class Here : public ::testing::Test {
  protected:
   /// Whether another owner acquires the key without waiting.
   [[nodiscard]] bool is_free(const std::string& key) const {
-    return std::async(std::launch::async,
-                      [&] { return locks().lock(key).try_acquire().has_value(); })
+    return std::async(
+               std::launch::async,
+               [&] { return locks().lock(key).try_acquire(0ms, latchkey::watchdog).has_value(); })
         .get();
   }
   [[nodiscard]] const latchkey::Locks& locks() const { return scope_.locks(); }
@@ -80,7 +81,9 @@ TEST_F(Here, ReturnAndBreakAndAnExceptionLeaveTheScope) {
 
 TEST_F(Here, SkipGivesAnOptional) {
   const std::optional<Hold> other =
-      std::async(std::launch::async, [&] { return locks().lock("busy").try_acquire(); }).get();
+      std::async(std::launch::async, [&] {
+        return locks().lock("busy").try_acquire(0ms, latchkey::watchdog);
+      }).get();
   auto maybe = LOCKED("busy", LockType::REENTRANT, 0s).on_timeout(skip) HERE();
   static_assert(std::is_same_v<decltype(maybe), std::optional<Hold>>);
   EXPECT_FALSE(maybe.has_value());
@@ -171,7 +174,7 @@ TEST_F(Here, IsReentrantAndCountsWithCalls) {
   };
   EXPECT_TRUE(is_free("again"));
   auto first = LOCKED("again") HERE();
-  EXPECT_THROW(static_cast<void>(LOCKED("again").reentry(latchkey::refuse) HERE()),
+  EXPECT_THROW(static_cast<void>(LOCKED("again").reentry(latchkey::Reentry::refuse) HERE()),
                latchkey::WouldDeadlock);
 }
 
@@ -194,7 +197,7 @@ TEST_F(Here, IsASiteBeforeItsFirstCall) {
 TEST_F(Here, HoldForKeepsTheKeyAfterTheScope) {
   latchkey::tests::ManualLocks manual;
   const auto is_free_there = [&] {
-    return manual.another().lock("slow").try_acquire().has_value();
+    return manual.another().lock("slow").try_acquire(0ms, latchkey::watchdog).has_value();
   };
   {
     auto hold = LOCKED("slow").in(manual.locks).hold_for(10s) HERE();
@@ -213,7 +216,9 @@ TEST_F(Here, HoldForKeepsTheKeyAfterTheScope) {
 TEST_F(Here, AnErrorNamesTheScopeAndItsKeyTemplate) {
   const Account account;
   const std::optional<Hold> other =
-      std::async(std::launch::async, [&] { return locks().lock("account:7").try_acquire(); }).get();
+      std::async(std::launch::async, [&] {
+        return locks().lock("account:7").try_acquire(0ms, latchkey::watchdog);
+      }).get();
   try {
     auto hold = LOCKED("account:{account.id}", LockType::REENTRANT, 0s, 30s)
                     .named("transfer") HERE(account);
@@ -246,7 +251,9 @@ TEST_F(Here, AnUnconfirmedReleaseSaysThatNoBodyRan) {
 
 TEST_F(Here, WaitsCanBeCancelled) {
   const std::optional<Hold> other =
-      std::async(std::launch::async, [&] { return locks().lock("busy").try_acquire(); }).get();
+      std::async(std::launch::async, [&] {
+        return locks().lock("busy").try_acquire(0ms, latchkey::watchdog);
+      }).get();
   std::stop_source stop;
   stop.request_stop();
   EXPECT_THROW(static_cast<void>(

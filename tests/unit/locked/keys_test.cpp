@@ -60,7 +60,7 @@ TEST_F(KeysTest, MixWithStarsAndOtherArguments) {
 }
 
 TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
-  const Hold theirs = locks.with_owner(Owner::make()).lock("account:3").acquire();
+  const Hold theirs = locks.with_owner(Owner::make()).lock("account:3").acquire(forever, watchdog);
   try {
     move({7}, {3});
     FAIL() << "account 3 is busy";
@@ -71,11 +71,12 @@ TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
 }
 
 TEST_F(KeysTest, StrategiesApplyToAllKeysTogether) {
-  const Hold theirs = locks.with_owner(Owner::make()).lock("b").acquire();
+  const Hold theirs = locks.with_owner(Owner::make()).lock("b").acquire(forever, watchdog);
   bool ran = false;
-  LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms).on_timeout(skip) AROUND() { ran = true; };
+  LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms).on_timeout(strategy::skip) AROUND() { ran = true; };
   EXPECT_FALSE(ran);
-  const int given = LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms).on_timeout(skip_with(7)) AROUND() {
+  const int given =
+      LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms).on_timeout(strategy::skip_with(7)) AROUND() {
     return 1;
   };
   EXPECT_EQ(given, 7);

@@ -174,7 +174,7 @@ TEST_F(Locked, DestroysAnImmovableResultWhoseLockWasLost) {
 }
 
 TEST_F(Locked, ReportsALossIfOnLostIsReport) {
-  const int result = LOCKED("lost").on_lost(latchkey::report) AROUND() {
+  const int result = LOCKED("lost").on_lost(latchkey::strategy::report) AROUND() {
     locks_.force_release("lost");
     return 3;
   };
@@ -191,7 +191,7 @@ TEST_F(Locked, IsReentrant) {
 
 TEST_F(Locked, RefusesReentryIfConfigured) {
   LOCKED("again") AROUND() {
-    const auto inner = [] { LOCKED("again").reentry(latchkey::refuse) AROUND(){}; };
+    const auto inner = [] { LOCKED("again").reentry(latchkey::Reentry::refuse) AROUND(){}; };
     EXPECT_THROW(inner(), latchkey::WouldDeadlock);
   };
 }
@@ -261,10 +261,10 @@ TEST_F(Locked, ComposesWithOthers) {
 
 TEST_F(Locked, CanBeMadeByHand) {
   const auto place = [] { return std::source_location::current(); };
-  const int result = latchkey::locked<"hand">(place) *
-                         latchkey::terms(LockType::WRITE, 1s, 10s).on_timeout(latchkey::raise) &&
-                     latchkey::with_arguments<"">(place) &&
-                     [&]() { return is_locked("hand") ? 1 : 0; };
+  const int result =
+      latchkey::locked<"hand">(place) *
+          latchkey::terms(LockType::WRITE, 1s, 10s).on_timeout(latchkey::strategy::raise) &&
+      latchkey::with_arguments<"">(place) && [&]() { return is_locked("hand") ? 1 : 0; };
   EXPECT_EQ(result, 1);
 }
 

@@ -28,6 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using latchkey::LockType;
+namespace strategy = latchkey::strategy;
 
 /// As std::expected of C++23 spells it.
 template <class E>
@@ -65,21 +66,21 @@ class Strategies : public ::testing::Test {
 
 TEST_F(Strategies, SkipReturnsAnEmptyOptionalOrANullPointer) {
   make_busy();
-  BUSY_CALL.on_timeout(latchkey::skip) AROUND() { ++ran_; };
-  const auto optional = BUSY_CALL.on_timeout(latchkey::skip) AROUND() {
+  BUSY_CALL.on_timeout(strategy::skip) AROUND() { ++ran_; };
+  const auto optional = BUSY_CALL.on_timeout(strategy::skip) AROUND() {
     ++ran_;
     return std::optional<int>(1);
   };
   EXPECT_FALSE(optional.has_value());
-  const auto pointers = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->std::optional<int*> {
+  const auto pointers = BUSY_CALL.on_timeout(strategy::skip) AROUND()->std::optional<int*> {
     return &ran_;
   };
   EXPECT_FALSE(pointers.has_value()) << "an empty optional, not one with a null pointer in it";
-  const auto unique = BUSY_CALL.on_timeout(latchkey::skip) AROUND() {
+  const auto unique = BUSY_CALL.on_timeout(strategy::skip) AROUND() {
     return std::make_unique<int>(1);
   };
   EXPECT_EQ(unique, nullptr);
-  const int* const pointer = BUSY_CALL.on_timeout(latchkey::skip) AROUND() { return &ran_; };
+  const int* const pointer = BUSY_CALL.on_timeout(strategy::skip) AROUND() { return &ran_; };
   EXPECT_EQ(pointer, nullptr);
   EXPECT_EQ(ran_, 0);
 }
@@ -87,22 +88,22 @@ TEST_F(Strategies, SkipReturnsAnEmptyOptionalOrANullPointer) {
 TEST_F(Strategies, SkipMakesTheErrorOfAnExpected) {
   make_busy();
   using Code = Expected<int, std::error_code>;
-  const Code code = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->Code { return 1; };
+  const Code code = BUSY_CALL.on_timeout(strategy::skip) AROUND()->Code { return 1; };
   ASSERT_FALSE(code.has_value());
   EXPECT_EQ(code.error(), std::errc::timed_out);
   using Own = Expected<int, latchkey::NotRun>;
-  const Own own = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->Own { return 1; };
+  const Own own = BUSY_CALL.on_timeout(strategy::skip) AROUND()->Own { return 1; };
   EXPECT_EQ(own.error(), latchkey::NotRun::timeout);
   using Pointer = Expected<int, std::exception_ptr>;
-  const Pointer held = BUSY_CALL.on_timeout(latchkey::skip) AROUND()->Pointer { return 1; };
+  const Pointer held = BUSY_CALL.on_timeout(strategy::skip) AROUND()->Pointer { return 1; };
   EXPECT_THROW(std::rethrow_exception(held.error()), latchkey::Error);
 }
 
 TEST_F(Strategies, SkipWithGivesTheValue) {
   make_busy();
-  const int result = BUSY_CALL.on_timeout(latchkey::skip_with(-1)) AROUND() { return ++ran_; };
+  const int result = BUSY_CALL.on_timeout(strategy::skip_with(-1)) AROUND() { return ++ran_; };
   EXPECT_EQ(result, -1);
-  const std::string text = BUSY_CALL.on_timeout(latchkey::skip_with("none")) AROUND() {
+  const std::string text = BUSY_CALL.on_timeout(strategy::skip_with("none")) AROUND() {
     return std::string("some");
   };
   EXPECT_EQ(text, "none");
@@ -113,25 +114,25 @@ TEST_F(Strategies, FallbackIsCalledWithTheArgumentsOrWithNone) {
   make_busy();
   const int number = 20;
   const int with =
-      BUSY_CALL.on_timeout(latchkey::fallback([](int given) { return given + 1; })) AROUND(number) {
+      BUSY_CALL.on_timeout(strategy::fallback([](int given) { return given + 1; })) AROUND(number) {
     return ++ran_ + number;
   };
   EXPECT_EQ(with, 21);
   static int elsewhere = 5;
   int& without =
-      BUSY_CALL.on_timeout(latchkey::fallback([]() -> int& { return elsewhere; })) AROUND()->int& {
+      BUSY_CALL.on_timeout(strategy::fallback([]() -> int& { return elsewhere; })) AROUND()->int& {
     return ran_;
   };
   EXPECT_EQ(&without, &elsewhere);
   bool called = false;
-  BUSY_CALL.on_timeout(latchkey::fallback([&] { called = true; })) AROUND() { ++ran_; };
+  BUSY_CALL.on_timeout(strategy::fallback([&] { called = true; })) AROUND() { ++ran_; };
   EXPECT_TRUE(called);
   EXPECT_EQ(ran_, 0);
 }
 
 TEST_F(Strategies, AreNotUsedIfTheLockIsFree) {
-  const int result = BUSY_CALL.on_timeout(latchkey::skip_with(-1))
-                         .on_unavailable(latchkey::skip_with(-2)) AROUND() {
+  const int result = BUSY_CALL.on_timeout(strategy::skip_with(-1))
+                         .on_unavailable(strategy::skip_with(-2)) AROUND() {
     return ++ran_;
   };
   EXPECT_EQ(result, 1);
@@ -140,7 +141,7 @@ TEST_F(Strategies, AreNotUsedIfTheLockIsFree) {
 
 TEST_F(Strategies, RunUnlockedRunsWithoutAHold) {
   make_busy();
-  const int result = BUSY_CALL.on_timeout(latchkey::run_unlocked_dangerously) AROUND() {
+  const int result = BUSY_CALL.on_timeout(strategy::run_unlocked_dangerously) AROUND() {
     EXPECT_EQ(latchkey::current_hold(), nullptr);
     EXPECT_THROW(ASSERT_HELD("k"), latchkey::NotHeld);
     return ++ran_;
@@ -152,15 +153,15 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
   const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   faults_.silent = true;
   const int result = BUSY_CALL.in(failing)
-                         .on_timeout(latchkey::skip_with(-1))
-                         .on_unavailable(latchkey::skip_with(-2)) AROUND() {
+                         .on_timeout(strategy::skip_with(-1))
+                         .on_unavailable(strategy::skip_with(-2)) AROUND() {
     return ++ran_;
   };
   EXPECT_EQ(result, -2);
   // Another Locks: a call of the first would wait for the release of what that call may have taken.
   const latchkey::Locks raises(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   const auto raising = [&] {
-    return BUSY_CALL.in(raises).on_timeout(latchkey::skip_with(-1)) AROUND() { return ++ran_; };
+    return BUSY_CALL.in(raises).on_timeout(strategy::skip_with(-1)) AROUND() { return ++ran_; };
   };
   EXPECT_THROW(raising(), latchkey::BackendUnavailable);
   EXPECT_EQ(ran_, 0);
@@ -170,7 +171,7 @@ TEST_F(Strategies, UnavailableIsNotATimeout) {
 TEST_F(Strategies, AnUnconfirmedReleaseFollowsItsOwnSetting) {
   const latchkey::Locks failing(std::make_unique<latchkey::tests::FailingBackend>(faults_));
   const auto raising = [&] {
-    return BUSY_CALL.in(failing).on_unconfirmed_release(latchkey::raise) AROUND() {
+    return BUSY_CALL.in(failing).on_unconfirmed_release(strategy::raise) AROUND() {
       faults_.silent = true;
       return ++ran_;
     };
@@ -181,14 +182,14 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsItsOwnSetting) {
   latchkey::tests::Recorder recorder(false);
   const latchkey::Locks listening(std::make_unique<latchkey::tests::FailingBackend>(faults_),
                                   {.listener = &recorder});
-  const int reported = LOCKED("another").in(listening).on_lost(latchkey::report) AROUND() {
+  const int reported = LOCKED("another").in(listening).on_lost(strategy::report) AROUND() {
     faults_.silent = true;
     return ++ran_;
   };
   EXPECT_EQ(reported, 2);
   faults_.silent = false;
   const int too_slow =
-      LOCKED("a third").in(listening).on_lost(latchkey::report).hold_for(1ms) AROUND() {
+      LOCKED("a third").in(listening).on_lost(strategy::report).hold_for(1ms) AROUND() {
     std::this_thread::sleep_for(2ms);
     faults_.silent = true;
     return ++ran_;
@@ -235,8 +236,8 @@ TEST_F(Strategies, NoThrowThrowsNothing) {
 
   const std::string empty;
   const int no_key = LOCKED("key:{empty}")
-                         .on_timeout(latchkey::skip_with(-1))
-                         .on_unavailable(latchkey::skip_with(-2))
+                         .on_timeout(strategy::skip_with(-1))
+                         .on_unavailable(strategy::skip_with(-2))
                          .no_throw() AROUND(empty) noexcept {
     return 1;
   };
@@ -246,8 +247,8 @@ TEST_F(Strategies, NoThrowThrowsNothing) {
   stopped.request_stop();
   make_busy();
   const int cancelled = BUSY_CALL.cancel_with(stopped.get_token())
-                            .on_timeout(latchkey::skip_with(-1))
-                            .on_unavailable(latchkey::skip_with(-2))
+                            .on_timeout(strategy::skip_with(-1))
+                            .on_unavailable(strategy::skip_with(-2))
                             .no_throw() AROUND() noexcept {
     return 1;
   };

@@ -57,7 +57,7 @@ TEST_F(OwnerTest, TenThousandShortThreadsExcludeEachOther) {
 
 TEST_F(OwnerTest, ThreadsThatShareAnOwnerReenter) {
   const Locks ours = locks.with_owner(Owner::make());
-  Hold hold = ours.lock("k").acquire();
+  Hold hold = ours.lock("k").acquire(forever, watchdog);
   std::thread([&] {
     EXPECT_TRUE(ours.lock("k").try_lock());
     EXPECT_FALSE(locks.lock("k").try_lock());  // as itself it is another
@@ -69,12 +69,12 @@ TEST_F(OwnerTest, ThreadsThatShareAnOwnerReenter) {
 }
 
 TEST_F(OwnerTest, AWaiterReentersWhenItsOwnerIsGranted) {
-  Hold theirs = another().lock("k").acquire();
+  Hold theirs = another().lock("k").acquire(forever, watchdog);
   const Locks ours = locks.with_owner(Owner::make());
   std::atomic<int> held{0};
   std::atomic<bool> leave{false};
   const auto wait = [&] {
-    const Hold hold = ours.lock("k").acquire();
+    const Hold hold = ours.lock("k").acquire(forever, watchdog);
     ++held;
     while (!leave) std::this_thread::yield();
   };
@@ -92,7 +92,7 @@ TEST_F(OwnerTest, AWaiterReentersWhenItsOwnerIsGranted) {
 
 TEST_F(OwnerTest, ReentryCanBeRefused) {
   Attempt attempt;
-  attempt.reentry = latchkey::refuse;
+  attempt.reentry = latchkey::Reentry::refuse;
   Hold hold = locks.acquire("k", attempt);
   EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt)), WouldDeadlock);
   EXPECT_THROW(static_cast<void>(locks.try_acquire("k", attempt)), WouldDeadlock);

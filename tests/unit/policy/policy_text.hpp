@@ -53,7 +53,7 @@ inline const std::string memory = "backends:\n  main: \"memory:\"\n";
 inline std::vector<std::string> mistakes(const std::string& text) {
   const PolicyText file(text);
   std::vector<std::string> all;
-  for (const PolicyError& error : latchkey::check(file.path())) {
+  for (const PolicyError& error : latchkey::check_policy_file(file.path())) {
     const std::string place = std::to_string(error.line()) + ":" + std::to_string(error.column());
     const std::string before = file.path() + (error.line() > 0 ? ":" + place : "") + ": ";
     const std::string whole = error.what();

@@ -54,7 +54,7 @@ class Till {
   void close() noexcept { LOCKED("till").no_throw() AROUND() noexcept {}; }
   int count(int shelf) {
     return LOCKED("shelf:{shelf}", LockType::WRITE, 1ms, 30s)
-        .on_timeout(latchkey::skip_with(-1)) AROUND(shelf) {
+        .on_timeout(latchkey::strategy::skip_with(-1)) AROUND(shelf) {
       return shelf;
     };
   }
@@ -71,7 +71,7 @@ class Till {
   }
   bool leaf(const Account& account) {
     auto hold = LOCKED("till:{account.id}", LockType::WRITE, 20s, 30s)
-                    .on_timeout(latchkey::skip) HERE(account);
+                    .on_timeout(latchkey::strategy::skip) HERE(account);
     return hold.has_value();
   }
 };

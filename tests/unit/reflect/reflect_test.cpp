@@ -71,14 +71,14 @@ class Private {
   int id_;
 };
 
-static_assert(aggregate_fault<Wide> == AggregateFault::NONE);
-static_assert(aggregate_fault<NoDefault> == AggregateFault::NONE);
-static_assert(aggregate_fault<Nothing> == AggregateFault::NONE);
-static_assert(aggregate_fault<WithText> == AggregateFault::HAS_AN_ARRAY);
-static_assert(aggregate_fault<ArrayInside> == AggregateFault::HAS_AN_ARRAY);
-static_assert(aggregate_fault<Derived> == AggregateFault::HAS_A_BASE);
-static_assert(aggregate_fault<OnNothing> == AggregateFault::HAS_A_BASE);
-static_assert(aggregate_fault<Private> == AggregateFault::NOT_AN_AGGREGATE);
+static_assert(aggregate_fault<Wide> == AggregateFault::none);
+static_assert(aggregate_fault<NoDefault> == AggregateFault::none);
+static_assert(aggregate_fault<Nothing> == AggregateFault::none);
+static_assert(aggregate_fault<WithText> == AggregateFault::has_an_array);
+static_assert(aggregate_fault<ArrayInside> == AggregateFault::has_an_array);
+static_assert(aggregate_fault<Derived> == AggregateFault::has_a_base);
+static_assert(aggregate_fault<OnNothing> == AggregateFault::has_a_base);
+static_assert(aggregate_fault<Private> == AggregateFault::not_an_aggregate);
 
 static_assert(field_names<Wide>.size() == 12);
 static_assert(field_index<Wide>("parent") == 9);
@@ -114,29 +114,29 @@ LATCHKEY_FIELDS(Many, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t
                 last);
 static_assert(field_names<Many>.size() == 27 && field_index<Many>("last") == 26);
 
-static_assert(shape_of<bool> == Shape::BOOLEAN);
-static_assert(shape_of<short> == Shape::SIGNED && shape_of<Small> == Shape::SIGNED);
-static_assert(shape_of<unsigned char> == Shape::UNSIGNED);
-static_assert(shape_of<std::byte> == Shape::UNSIGNED);
-static_assert(shape_of<const char> == Shape::CHARACTER);
-static_assert(shape_of<char8_t> == Shape::OTHER && shape_of<wchar_t> == Shape::OTHER);
-static_assert(shape_of<std::string> == Shape::TEXT && shape_of<std::string_view> == Shape::TEXT);
-static_assert(shape_of<char[5]> == Shape::TEXT && shape_of<const char*> == Shape::TEXT);
-static_assert(shape_of<int*> == Shape::POINTER && shape_of<std::optional<int>> == Shape::POINTER);
-static_assert(shape_of<std::unique_ptr<int>> == Shape::POINTER);
-static_assert(shape_of<std::shared_ptr<int>> == Shape::POINTER);
-static_assert(shape_of<std::reference_wrapper<int>> == Shape::REFERENCE);
-static_assert(shape_of<std::vector<bool>> == Shape::SEQUENCE &&
-              shape_of<int[3]> == Shape::SEQUENCE);
-static_assert(shape_of<std::set<int>> == Shape::SEQUENCE);
-static_assert(shape_of<std::map<int, int>> == Shape::MAP);
+static_assert(shape_of<bool> == Shape::boolean);
+static_assert(shape_of<short> == Shape::signed_integer && shape_of<Small> == Shape::signed_integer);
+static_assert(shape_of<unsigned char> == Shape::unsigned_integer);
+static_assert(shape_of<std::byte> == Shape::unsigned_integer);
+static_assert(shape_of<const char> == Shape::character);
+static_assert(shape_of<char8_t> == Shape::other && shape_of<wchar_t> == Shape::other);
+static_assert(shape_of<std::string> == Shape::text && shape_of<std::string_view> == Shape::text);
+static_assert(shape_of<char[5]> == Shape::text && shape_of<const char*> == Shape::text);
+static_assert(shape_of<int*> == Shape::pointer && shape_of<std::optional<int>> == Shape::pointer);
+static_assert(shape_of<std::unique_ptr<int>> == Shape::pointer);
+static_assert(shape_of<std::shared_ptr<int>> == Shape::pointer);
+static_assert(shape_of<std::reference_wrapper<int>> == Shape::reference);
+static_assert(shape_of<std::vector<bool>> == Shape::sequence &&
+              shape_of<int[3]> == Shape::sequence);
+static_assert(shape_of<std::set<int>> == Shape::sequence);
+static_assert(shape_of<std::map<int, int>> == Shape::map);
 static_assert(MapWithIntegerKeys<std::map<long, int>> && !MapWithTextKeys<std::map<long, int>>);
 static_assert(MapWithTextKeys<std::map<std::string, int>> && !MapWithTextKeys<std::vector<int>>);
-static_assert(shape_of<double> == Shape::FLOATING);
-static_assert(shape_of<void*> == Shape::OTHER && shape_of<void (*)()> == Shape::OTHER);
-static_assert(shape_of<std::nullptr_t> == Shape::OTHER);
-static_assert(shape_of<Wide> == Shape::OBJECT);
-static_assert(shape_of<std::chrono::seconds> == Shape::TIME);
+static_assert(shape_of<double> == Shape::floating);
+static_assert(shape_of<void*> == Shape::other && shape_of<void (*)()> == Shape::other);
+static_assert(shape_of<std::nullptr_t> == Shape::other);
+static_assert(shape_of<Wide> == Shape::object);
+static_assert(shape_of<std::chrono::seconds> == Shape::time);
 
 static_assert(type_name<int>() == "int");
 static_assert(type_name<Base>().ends_with("Base"));
@@ -170,7 +170,7 @@ TEST(TypeInfo, MayBeRecursive) {
 
 TEST(TypeInfo, StandsForTypesThatAreOnlyDeclared) {
   const TypeInfo& pointer = type_info<OnlyDeclared*>();
-  EXPECT_EQ(pointer.shape, Shape::POINTER);
+  EXPECT_EQ(pointer.shape, Shape::pointer);
   EXPECT_FALSE(pointer.target->declared);
 }
 

@@ -74,7 +74,8 @@ TEST(ScopedLocks, RecordNothingForLocksOfTheTest) {
 
 TEST(ScopedLocks, AreClosedAtTheEnd) {
   auto locks = std::make_unique<ScopedLocks>();
-  const latchkey::Hold hold = locks->locks().lock("left").acquire();
+  const latchkey::Hold hold =
+      locks->locks().lock("left").acquire(latchkey::forever, latchkey::watchdog);
   locks.reset();
   EXPECT_TRUE(hold.lost());
 }

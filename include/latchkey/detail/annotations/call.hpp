@@ -80,9 +80,9 @@ consteval auto with_unconfirmed(Options options) {
   if constexpr (!annotation.said.says_unconfirmed) {
     return options;
   } else if constexpr (annotation.said.raises_unconfirmed) {
-    return std::move(options).on_unconfirmed_release(raise);
+    return std::move(options).on_unconfirmed_release(strategy::raise);
   } else {
-    return std::move(options).on_unconfirmed_release(report);
+    return std::move(options).on_unconfirmed_release(strategy::report);
   }
 }
 template <const auto& annotation, class Options>

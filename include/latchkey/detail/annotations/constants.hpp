@@ -54,17 +54,17 @@ struct ParsedConstant {
 consteval ParsedConstant parse_annotation_key(std::string_view key) {
   ParsedConstant parsed;
   if (key.size() > max_template_size) {
-    parsed.parse.mistake = SyntaxError::TEMPLATE_IS_TOO_LONG;
+    parsed.parse.mistake = SyntaxError::template_is_too_long;
   } else {
     Node* const nodes = new Node[node_capacity(key.size())]{};
     parsed.parse = Parser(key, nodes).run();
-    if (parsed.parse.mistake == SyntaxError::NONE) {
+    if (parsed.parse.mistake == SyntaxError::none) {
       parsed.nodes =
           std::define_static_array(std::span(nodes, parsed.parse.node_count + 1U)).data();
     }
     delete[] nodes;
   }
-  if (parsed.parse.mistake != SyntaxError::NONE) {
+  if (parsed.parse.mistake != SyntaxError::none) {
     reject_annotation(syntax_sentence(parsed.parse, key));
   }
   return parsed;

@@ -82,7 +82,7 @@ inline constexpr bool path_fits<ArgumentPath<Path, Counting, Position, T>> =
 consteval std::size_t parameter_position(const Node& path, std::string_view key,
                                          const std::vector<std::meta::info>& parameters,
                                          std::size_t count) {
-  if (path.kind == NodeKind::POSITION) return path.number < count ? path.number : count;
+  if (path.kind == NodeKind::position) return path.number < count ? path.number : count;
   const std::string_view word = key.substr(path.begin, path.length);
   std::size_t at = 0;
   while (at < count && identifier_of(parameters[at]) != word) ++at;
@@ -134,7 +134,7 @@ consteval std::meta::info find_key_shape(const LockConstants& said, std::meta::i
   std::vector<std::meta::info> shape(1, substitute(^^KeyPaths, paths));
   for (std::uint16_t at = first_piece(nodes, parse.root);; at = nodes[at].next) {
     const Node& node = nodes[at];
-    shape.push_back(std::meta::reflect_constant(node.kind == NodeKind::TEXT ? text_piece
+    shape.push_back(std::meta::reflect_constant(node.kind == NodeKind::text ? text_piece
                                                 : is_path(node) ? static_cast<int>(node.slot)
                                                                 : other_piece));
     if (node.next == 0) break;

@@ -27,7 +27,7 @@ struct TypeAt<0, First, More...> {
 /// The position of the argument that a path begins with, or not_found.
 constexpr std::size_t argument_position(const Node& path, std::string_view word,
                                         std::string_view names, std::size_t count) {
-  if (path.kind == NodeKind::POSITION) {
+  if (path.kind == NodeKind::position) {
     return path.number < count ? static_cast<std::size_t>(path.number) : not_found;
   }
   // If there is not one name for each argument, a name could select the wrong argument.

@@ -25,7 +25,7 @@ class Cursor {
 
   constexpr Cursor(std::string_view text, Node* nodes) : text_(text), nodes_(nodes) {}
 
-  constexpr bool failed() const { return parse_.mistake != SyntaxError::NONE; }
+  constexpr bool failed() const { return parse_.mistake != SyntaxError::none; }
   constexpr bool at_end() const { return at_ >= text_.size(); }
   constexpr char peek() const { return at_end() ? '\0' : text_[at_]; }
   constexpr bool looking_at(std::string_view word) const {
@@ -61,7 +61,7 @@ class Cursor {
 
   constexpr Index joined(const List& list) {
     if (list.size == 1) return list.first;
-    const Index join = make(NodeKind::JOIN, nodes_[list.first].begin, 0);
+    const Index join = make(NodeKind::join, nodes_[list.first].begin, 0);
     nodes_[join].first = list.first;
     return join;
   }

@@ -10,16 +10,16 @@
 namespace latchkey::inline v1::detail {
 
 enum class Reason : std::uint8_t {
-  NONE,
-  ABSENT,      // an empty optional, a null pointer
-  EMPTY,       // an empty text
-  NO_ELEMENT,  // an index beyond the end, a key that the map does not have
+  none,
+  absent,      // an empty optional, a null pointer
+  empty,       // an empty text
+  no_element,  // an index beyond the end, a key that the map does not have
 };
 
 /// The path that failed; node 0: none did.
 struct Failure {
   std::uint16_t node = 0;
-  Reason reason = Reason::NONE;
+  Reason reason = Reason::none;
 
   constexpr explicit operator bool() const { return node != 0; }
 };

@@ -78,43 +78,43 @@ consteval auto syntax_of() {
   namespace error = key_template_error;
   using enum SyntaxError;
   // clang-format off
-  if constexpr (M == KEY_IS_EMPTY) return error::the_key_is_empty<T>{};
-  if constexpr (M == TEMPLATE_IS_TOO_LONG)
+  if constexpr (M == key_is_empty) return error::the_key_is_empty<T>{};
+  if constexpr (M == template_is_too_long)
     return error::the_template_is_longer_than_4096_bytes<T>{};
-  if constexpr (M == PLACEHOLDER_IS_NEVER_CLOSED)
+  if constexpr (M == placeholder_is_never_closed)
     return error::placeholder_is_never_closed<Word, T>{};
-  if constexpr (M == PLACEHOLDER_IS_EMPTY) return error::placeholder_is_empty<Word, T>{};
-  if constexpr (M == CLOSING_BRACE_WITHOUT_AN_OPENING_ONE)
+  if constexpr (M == placeholder_is_empty) return error::placeholder_is_empty<Word, T>{};
+  if constexpr (M == closing_brace_without_an_opening_one)
     return error::closing_brace_without_an_opening_one_write_it_twice_for_text<Word, T>{};
-  if constexpr (M == BRACE_INSIDE_AN_EXPRESSION)
+  if constexpr (M == brace_inside_an_expression)
     return error::brace_inside_an_expression<Word, T>{};
-  if constexpr (M == TEXT_IS_NEVER_CLOSED) return error::quoted_text_is_never_closed<Word, T>{};
-  if constexpr (M == VALUE_IS_EMPTY_TEXT) return error::value_is_an_empty_text<Word, T>{};
-  if constexpr (M == VALUE_EXPECTED)
+  if constexpr (M == text_is_never_closed) return error::quoted_text_is_never_closed<Word, T>{};
+  if constexpr (M == value_is_empty_text) return error::value_is_an_empty_text<Word, T>{};
+  if constexpr (M == value_expected)
     return error::expected_an_argument_a_text_or_a_function_before<Word, T>{};
-  if constexpr (M == END_OF_EXPRESSION_EXPECTED)
+  if constexpr (M == end_of_expression_expected)
     return error::the_expression_should_have_ended_before<Word, T>{};
-  if constexpr (M == PARENTHESIS_IS_NEVER_CLOSED)
+  if constexpr (M == parenthesis_is_never_closed)
     return error::parenthesis_is_never_closed<Word, T>{};
-  if constexpr (M == BRACKET_IS_NEVER_CLOSED) return error::bracket_is_never_closed<Word, T>{};
-  if constexpr (M == MEMBER_NAME_EXPECTED)
+  if constexpr (M == bracket_is_never_closed) return error::bracket_is_never_closed<Word, T>{};
+  if constexpr (M == member_name_expected)
     return error::member_name_expected_behind_the_dot<Word, T>{};
-  if constexpr (M == INDEX_EXPECTED)
+  if constexpr (M == index_expected)
     return error::an_index_is_a_number_a_quoted_text_or_a_star<Word, T>{};
-  if constexpr (M == QUOTE_INSIDE_AN_INDEX) return error::an_index_cannot_hold_a_quote<Word, T>{};
-  if constexpr (M == NUMBER_IS_TOO_LARGE) return error::number_is_too_large<Word, T>{};
-  if constexpr (M == MODULUS_EXPECTED)
+  if constexpr (M == quote_inside_an_index) return error::an_index_cannot_hold_a_quote<Word, T>{};
+  if constexpr (M == number_is_too_large) return error::number_is_too_large<Word, T>{};
+  if constexpr (M == modulus_expected)
     return error::a_number_must_follow_the_percent_sign<Word, T>{};
-  if constexpr (M == MODULUS_IS_ZERO) return error::modulus_is_zero<Word, T>{};
-  if constexpr (M == MODULUS_OF_TEXT)
+  if constexpr (M == modulus_is_zero) return error::modulus_is_zero<Word, T>{};
+  if constexpr (M == modulus_of_text)
     return error::the_percent_sign_needs_an_integer_before_it<Word, T>{};
-  if constexpr (M == FUNCTION_UNKNOWN)
+  if constexpr (M == function_unknown)
     return error::no_such_function<Word, T, "lower", "upper", "hash", "size", "raw">{};
-  if constexpr (M == SIZE_TAKES_A_PATH) return error::size_takes_a_path<Word, T>{};
-  if constexpr (M == MORE_THAN_ONE_STAR) return error::more_than_one_star<Word, T>{};
-  if constexpr (M == VALUES_WITH_NO_SEPARATOR_BETWEEN)
+  if constexpr (M == size_takes_a_path) return error::size_takes_a_path<Word, T>{};
+  if constexpr (M == more_than_one_star) return error::more_than_one_star<Word, T>{};
+  if constexpr (M == values_with_no_separator_between)
     return error::nothing_separates_this_value_from_the_one_before<Word, T>{};
-  if constexpr (M == NESTED_TOO_DEEPLY) return error::nested_too_deeply<Word, T>{};
+  if constexpr (M == nested_too_deeply) return error::nested_too_deeply<Word, T>{};
   // clang-format on
 }
 

@@ -10,34 +10,34 @@
 namespace latchkey::inline v1::detail {
 
 enum class NodeKind : std::uint8_t {
-  TEXT,        // the template's own bytes
-  JOIN,        // children one after another
-  DEFAULT,     // first ?: second
-  MODULO,      // child % number
-  LOWER,       // functions of one child
-  UPPER,       //
-  HASH,        //
-  SIZE,        //
-  RAW,         //
-  NAME,        // a path that begins with an argument's name; its children are steps
-  POSITION,    // a path that begins with an argument's position (number)
-  MEMBER,      // .name
-  INDEX,       // [number]
-  TEXT_INDEX,  // ['text']
-  STAR,        // [*]
+  text,         // the template's own bytes
+  join,         // children one after another
+  alternative,  // first ?: second
+  modulo,       // child % number
+  lower,        // functions of one child
+  upper,        //
+  hash,         //
+  size,         //
+  raw,          //
+  name,         // a path that begins with an argument's name; its children are steps
+  position,     // a path that begins with an argument's position (number)
+  member,       // .name
+  index,        // [number]
+  text_index,   // ['text']
+  star,         // [*]
 };
 
 /// How the value of a path is used.
 enum class Use : std::uint8_t {
-  VALUE,    // its text
-  INTEGER,  // a '%' follows
-  SIZE,     // size(path)
+  value,    // its text
+  integer,  // a '%' follows
+  size,     // size(path)
 };
 
 /// Node 0 is a sentinel: the end of every list.
 struct Node {
-  NodeKind kind = NodeKind::TEXT;
-  Use use = Use::VALUE;
+  NodeKind kind = NodeKind::text;
+  Use use = Use::value;
   std::uint16_t begin = 0;  // the node's own word: template[begin, begin + length)
   std::uint16_t length = 0;
   std::uint16_t extent = 0;  // a path's whole text: template[begin, begin + extent)
@@ -50,40 +50,40 @@ struct Node {
 /// One enumerator for each syntax error. The messages are in mistake.cpp, the compile-time names in
 /// mistake.hpp.
 enum class SyntaxError : std::uint8_t {
-  NONE,
-  KEY_IS_EMPTY,
-  TEMPLATE_IS_TOO_LONG,
-  PLACEHOLDER_IS_NEVER_CLOSED,
-  PLACEHOLDER_IS_EMPTY,
-  CLOSING_BRACE_WITHOUT_AN_OPENING_ONE,
-  BRACE_INSIDE_AN_EXPRESSION,
-  TEXT_IS_NEVER_CLOSED,
-  VALUE_IS_EMPTY_TEXT,
-  VALUE_EXPECTED,
-  END_OF_EXPRESSION_EXPECTED,
-  PARENTHESIS_IS_NEVER_CLOSED,
-  BRACKET_IS_NEVER_CLOSED,
-  MEMBER_NAME_EXPECTED,
-  INDEX_EXPECTED,
-  QUOTE_INSIDE_AN_INDEX,
-  NUMBER_IS_TOO_LARGE,
-  MODULUS_EXPECTED,
-  MODULUS_IS_ZERO,
-  MODULUS_OF_TEXT,
-  FUNCTION_UNKNOWN,
-  SIZE_TAKES_A_PATH,
-  MORE_THAN_ONE_STAR,
-  VALUES_WITH_NO_SEPARATOR_BETWEEN,
-  NESTED_TOO_DEEPLY,
+  none,
+  key_is_empty,
+  template_is_too_long,
+  placeholder_is_never_closed,
+  placeholder_is_empty,
+  closing_brace_without_an_opening_one,
+  brace_inside_an_expression,
+  text_is_never_closed,
+  value_is_empty_text,
+  value_expected,
+  end_of_expression_expected,
+  parenthesis_is_never_closed,
+  bracket_is_never_closed,
+  member_name_expected,
+  index_expected,
+  quote_inside_an_index,
+  number_is_too_large,
+  modulus_expected,
+  modulus_is_zero,
+  modulus_of_text,
+  function_unknown,
+  size_takes_a_path,
+  more_than_one_star,
+  values_with_no_separator_between,
+  nested_too_deeply,
 };
 
 constexpr bool is_path(const Node& node) {
-  return node.kind == NodeKind::NAME || node.kind == NodeKind::POSITION;
+  return node.kind == NodeKind::name || node.kind == NodeKind::position;
 }
 
 /// The result of parsing: the root of the tree, or the first error and the word that it is about.
 struct Parse {
-  SyntaxError mistake = SyntaxError::NONE;
+  SyntaxError mistake = SyntaxError::none;
   std::uint16_t at = 0;
   std::uint16_t length = 0;
   std::uint16_t root = 0;

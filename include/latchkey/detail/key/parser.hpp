@@ -19,15 +19,15 @@ class Parser : PathParser {
   constexpr Parser(std::string_view text, Node* nodes) : PathParser(text, nodes) {}
 
   constexpr Parse run() {
-    if (text_.empty()) fail(SyntaxError::KEY_IS_EMPTY, 0, 0);
-    if (text_.size() > max_template_size) fail(SyntaxError::TEMPLATE_IS_TOO_LONG, 0, 0);
+    if (text_.empty()) fail(SyntaxError::key_is_empty, 0, 0);
+    if (text_.size() > max_template_size) fail(SyntaxError::template_is_too_long, 0, 0);
     if (failed()) return parse_;
     const bool expression = text_[0] == '\'' || text_[0] == '#';
     parse_.root = expression ? whole_expression() : whole_template();
     if (failed()) return parse_;
     Separation separation(text_, nodes_);
     if (const Index touching = separation.check(parse_.root); touching != 0) {
-      fail(SyntaxError::VALUES_WITH_NO_SEPARATOR_BETWEEN, nodes_[touching].begin,
+      fail(SyntaxError::values_with_no_separator_between, nodes_[touching].begin,
            word_length(nodes_[touching].begin));
     }
     return parse_;
@@ -40,7 +40,7 @@ class Parser : PathParser {
     List pieces;
     std::size_t begin = 0;
     const auto text_until = [&](std::size_t end) {
-      if (end > begin) add(pieces, make(NodeKind::TEXT, begin, end - begin));
+      if (end > begin) add(pieces, make(NodeKind::text, begin, end - begin));
     };
     while (!at_end()) {
       const char byte = text_[at_];
@@ -50,7 +50,7 @@ class Parser : PathParser {
         text_until(at_ + 1);  // the first of two braces is text
         begin = at_ += 2;
       } else if (byte == '}') {
-        return fail(SyntaxError::CLOSING_BRACE_WITHOUT_AN_OPENING_ONE, at_, 1);
+        return fail(SyntaxError::closing_brace_without_an_opening_one, at_, 1);
       } else {
         text_until(at_);
         const Index inside = placeholder();
@@ -67,14 +67,14 @@ class Parser : PathParser {
     const std::size_t open = at_++;
     skip_spaces();
     if (peek() == '}' && !at_end()) {
-      return fail(SyntaxError::PLACEHOLDER_IS_EMPTY, open, at_ + 1 - open);
+      return fail(SyntaxError::placeholder_is_empty, open, at_ + 1 - open);
     }
-    if (at_end()) return fail(SyntaxError::PLACEHOLDER_IS_NEVER_CLOSED, open, text_.size() - open);
+    if (at_end()) return fail(SyntaxError::placeholder_is_never_closed, open, text_.size() - open);
     const Index inside = expression();
     if (failed()) return 0;
-    if (at_end()) return fail(SyntaxError::PLACEHOLDER_IS_NEVER_CLOSED, open, text_.size() - open);
-    if (peek() == '{') return fail(SyntaxError::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
-    if (peek() != '}') return fail(SyntaxError::END_OF_EXPRESSION_EXPECTED, at_, word_length(at_));
+    if (at_end()) return fail(SyntaxError::placeholder_is_never_closed, open, text_.size() - open);
+    if (peek() == '{') return fail(SyntaxError::brace_inside_an_expression, at_, 1);
+    if (peek() != '}') return fail(SyntaxError::end_of_expression_expected, at_, word_length(at_));
     ++at_;
     return inside;
   }
@@ -82,8 +82,8 @@ class Parser : PathParser {
   constexpr Index whole_expression() {
     const Index inside = expression();
     if (!failed() && !at_end()) {
-      return fail(is_brace(peek()) ? SyntaxError::BRACE_INSIDE_AN_EXPRESSION
-                                   : SyntaxError::END_OF_EXPRESSION_EXPECTED,
+      return fail(is_brace(peek()) ? SyntaxError::brace_inside_an_expression
+                                   : SyntaxError::end_of_expression_expected,
                   at_, word_length(at_));
     }
     return inside;
@@ -91,14 +91,14 @@ class Parser : PathParser {
 
   // expr := sum [ '?:' sum ]
   constexpr Index expression() {
-    if (++depth_ > max_depth) return fail(SyntaxError::NESTED_TOO_DEEPLY, at_, word_length(at_));
+    if (++depth_ > max_depth) return fail(SyntaxError::nested_too_deeply, at_, word_length(at_));
     Index result = sum();
     if (!failed() && looking_at("?:")) {
       const std::size_t begin = at_;
       at_ += 2;
       const Index otherwise = sum();
       if (failed()) return 0;
-      const Index node = make(NodeKind::DEFAULT, begin, 2);
+      const Index node = make(NodeKind::alternative, begin, 2);
       nodes_[node].first = result;
       nodes_[result].next = otherwise;
       result = node;
@@ -119,13 +119,13 @@ class Parser : PathParser {
       if (one != 0) add(terms, one);
       skip_spaces();
     } while (peek() == '+');
-    if (!has_bytes(terms)) return fail(SyntaxError::VALUE_IS_EMPTY_TEXT, begin, 2);
+    if (!has_bytes(terms)) return fail(SyntaxError::value_is_empty_text, begin, 2);
     return joined(terms);
   }
 
   constexpr bool has_bytes(const List& terms) const {
     for (Index at = terms.first; at != 0; at = nodes_[at].next) {
-      if (nodes_[at].kind != NodeKind::TEXT || nodes_[at].length > 0) return true;
+      if (nodes_[at].kind != NodeKind::text || nodes_[at].length > 0) return true;
     }
     return false;
   }
@@ -136,15 +136,15 @@ class Parser : PathParser {
     Index result = value(before);
     skip_spaces();
     while (!failed() && peek() == '%') {
-      if (!takes_modulus(result)) return fail(SyntaxError::MODULUS_OF_TEXT, at_, 1);
+      if (!takes_modulus(result)) return fail(SyntaxError::modulus_of_text, at_, 1);
       const std::size_t begin = at_++;
       skip_spaces();
       const std::size_t number_at = at_;
-      if (!is_digit(peek())) return fail(SyntaxError::MODULUS_EXPECTED, at_, word_length(at_));
+      if (!is_digit(peek())) return fail(SyntaxError::modulus_expected, at_, word_length(at_));
       const std::uint64_t number = integer();
       if (failed()) return 0;
-      if (number == 0) return fail(SyntaxError::MODULUS_IS_ZERO, number_at, at_ - number_at);
-      const Index node = make(NodeKind::MODULO, begin, at_ - begin);
+      if (number == 0) return fail(SyntaxError::modulus_is_zero, number_at, at_ - number_at);
+      const Index node = make(NodeKind::modulo, begin, at_ - begin);
       nodes_[node].first = result;
       nodes_[node].number = number;
       result = node;
@@ -157,12 +157,12 @@ class Parser : PathParser {
   constexpr bool takes_modulus(Index index) {
     Node& node = nodes_[index];
     switch (node.kind) {
-      case NodeKind::NAME:
-      case NodeKind::POSITION: node.use = Use::INTEGER; return true;
-      case NodeKind::HASH:
-      case NodeKind::SIZE:
-      case NodeKind::MODULO: return true;
-      case NodeKind::DEFAULT:
+      case NodeKind::name:
+      case NodeKind::position: node.use = Use::integer; return true;
+      case NodeKind::hash:
+      case NodeKind::size:
+      case NodeKind::modulo: return true;
+      case NodeKind::alternative:
         return takes_modulus(node.first) && takes_modulus(nodes_[node.first].next);
       default: return false;
     }
@@ -175,16 +175,16 @@ class Parser : PathParser {
     if (is_digit(peek())) {
       const std::size_t begin = at_;
       const std::uint64_t number = integer();
-      return failed() ? 0 : path(NodeKind::POSITION, begin, number);
+      return failed() ? 0 : path(NodeKind::position, begin, number);
     }
     const bool marked = peek() == '#';
     if (marked) ++at_;
     if (is_name_start(peek())) return name_or_function(marked);
     if (marked && is_digit(peek())) return value(before);
     if (peek() == '{') {
-      return fail(SyntaxError::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
+      return fail(SyntaxError::brace_inside_an_expression, at_, 1);
     }
-    return fail(SyntaxError::VALUE_EXPECTED, at_, word_length(at_));
+    return fail(SyntaxError::value_expected, at_, word_length(at_));
   }
 
   constexpr Index name_or_function(bool marked) {
@@ -192,15 +192,15 @@ class Parser : PathParser {
     at_ += word_length(at_);
     const std::string_view name = text_.substr(begin, at_ - begin);
     skip_spaces();
-    if (marked || peek() != '(') return path(NodeKind::NAME, begin, 0);
+    if (marked || peek() != '(') return path(NodeKind::name, begin, 0);
     const NodeKind kind = function_named(name);
-    if (kind == NodeKind::TEXT) return fail(SyntaxError::FUNCTION_UNKNOWN, begin, name.size());
+    if (kind == NodeKind::text) return fail(SyntaxError::function_unknown, begin, name.size());
     const Index argument = parenthesis(at_);
     if (failed()) return 0;
-    if (kind == NodeKind::SIZE) {
+    if (kind == NodeKind::size) {
       if (!is_path(nodes_[argument]))
-        return fail(SyntaxError::SIZE_TAKES_A_PATH, begin, at_ - begin);
-      nodes_[argument].use = Use::SIZE;
+        return fail(SyntaxError::size_takes_a_path, begin, at_ - begin);
+      nodes_[argument].use = Use::size;
     }
     const Index node = make(kind, begin, name.size());
     nodes_[node].first = argument;
@@ -208,12 +208,12 @@ class Parser : PathParser {
   }
 
   static constexpr NodeKind function_named(std::string_view name) {
-    if (name == "lower") return NodeKind::LOWER;
-    if (name == "upper") return NodeKind::UPPER;
-    if (name == "hash") return NodeKind::HASH;
-    if (name == "size") return NodeKind::SIZE;
-    if (name == "raw") return NodeKind::RAW;
-    return NodeKind::TEXT;
+    if (name == "lower") return NodeKind::lower;
+    if (name == "upper") return NodeKind::upper;
+    if (name == "hash") return NodeKind::hash;
+    if (name == "size") return NodeKind::size;
+    if (name == "raw") return NodeKind::raw;
+    return NodeKind::text;
   }
 
   constexpr Index parenthesis(std::size_t open) {
@@ -222,8 +222,8 @@ class Parser : PathParser {
     if (failed()) return 0;
     if (peek() == ')' && !at_end()) return ++at_, inside;
     const bool ends = at_end() || is_brace(peek());
-    if (ends) return fail(SyntaxError::PARENTHESIS_IS_NEVER_CLOSED, open, at_ - open);
-    return fail(SyntaxError::END_OF_EXPRESSION_EXPECTED, at_, word_length(at_));
+    if (ends) return fail(SyntaxError::parenthesis_is_never_closed, open, at_ - open);
+    return fail(SyntaxError::end_of_expression_expected, at_, word_length(at_));
   }
 
   int depth_ = 0;

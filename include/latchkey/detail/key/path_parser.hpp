@@ -23,7 +23,7 @@ class PathParser : protected Cursor {
     for (; is_digit(peek()); ++at_) {
       const auto digit = static_cast<std::uint64_t>(peek() - '0');
       if (number > (most - digit) / 10) {
-        fail(SyntaxError::NUMBER_IS_TOO_LARGE, begin, word_length(begin));
+        fail(SyntaxError::number_is_too_large, begin, word_length(begin));
         return 0;
       }
       number = number * 10 + digit;
@@ -37,15 +37,15 @@ class PathParser : protected Cursor {
     const std::size_t open = at_++;
     std::size_t begin = at_;
     for (; !at_end(); ++at_) {
-      if (is_brace(peek())) return fail(SyntaxError::BRACE_INSIDE_AN_EXPRESSION, at_, 1);
+      if (is_brace(peek())) return fail(SyntaxError::brace_inside_an_expression, at_, 1);
       if (peek() != '\'') continue;
       const std::size_t quote = at_++;
-      if (peek() != '\'') return make(NodeKind::TEXT, begin, quote - begin);
+      if (peek() != '\'') return make(NodeKind::text, begin, quote - begin);
       // With the first of the two quotes.
-      add(before, make(NodeKind::TEXT, begin, at_ - begin));
+      add(before, make(NodeKind::text, begin, at_ - begin));
       begin = at_ + 1;
     }
-    return fail(SyntaxError::TEXT_IS_NEVER_CLOSED, open, text_.size() - open);
+    return fail(SyntaxError::text_is_never_closed, open, text_.size() - open);
   }
 
   // The cursor is after the name or position.
@@ -72,9 +72,9 @@ class PathParser : protected Cursor {
     ++at_;
     skip_spaces();
     if (!is_name_start(peek())) {
-      return fail(SyntaxError::MEMBER_NAME_EXPECTED, at_, word_length(at_));
+      return fail(SyntaxError::member_name_expected, at_, word_length(at_));
     }
-    const Index step = make(NodeKind::MEMBER, at_, word_length(at_));
+    const Index step = make(NodeKind::member, at_, word_length(at_));
     at_ += nodes_[step].length;
     return step;
   }
@@ -84,22 +84,22 @@ class PathParser : protected Cursor {
     skip_spaces();
     Index step = 0;
     if (peek() == '*') {
-      if (parse_.star != 0) return fail(SyntaxError::MORE_THAN_ONE_STAR, open, 3);
+      if (parse_.star != 0) return fail(SyntaxError::more_than_one_star, open, 3);
       parse_.star = path;
-      step = make(NodeKind::STAR, at_++, 1);
+      step = make(NodeKind::star, at_++, 1);
     } else if (peek() == '\'') {
       step = text_index();
     } else if (is_digit(peek())) {
       const std::size_t begin = at_;
       const std::uint64_t number = integer();
-      step = make(NodeKind::INDEX, begin, at_ - begin);
+      step = make(NodeKind::index, begin, at_ - begin);
       nodes_[step].number = number;
     } else if (!at_end()) {
-      return fail(SyntaxError::INDEX_EXPECTED, at_, word_length(at_));
+      return fail(SyntaxError::index_expected, at_, word_length(at_));
     }
     skip_spaces();
     if (!failed() && peek() != ']') {
-      return fail(SyntaxError::BRACKET_IS_NEVER_CLOSED, open, at_ - open);
+      return fail(SyntaxError::bracket_is_never_closed, open, at_ - open);
     }
     ++at_;
     return step;
@@ -113,9 +113,9 @@ class PathParser : protected Cursor {
     if (pieces.size > 0) {
       // An index is one span, so a quote inside it cannot be unescaped: such entries cannot be
       // named.
-      return fail(SyntaxError::QUOTE_INSIDE_AN_INDEX, begin, at_ - 1 - begin);
+      return fail(SyntaxError::quote_inside_an_index, begin, at_ - 1 - begin);
     }
-    nodes_[last].kind = NodeKind::TEXT_INDEX;
+    nodes_[last].kind = NodeKind::text_index;
     return last;
   }
 };

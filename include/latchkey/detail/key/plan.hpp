@@ -53,7 +53,7 @@ inline constexpr int other_piece = -2;
 consteval int piece_of(const Node* nodes, std::uint16_t root, std::size_t index) {
   std::uint16_t at = first_piece(nodes, root);
   for (; index > 0; --index) at = nodes[at].next;
-  if (nodes[at].kind == NodeKind::TEXT) return text_piece;
+  if (nodes[at].kind == NodeKind::text) return text_piece;
   return is_path(nodes[at]) ? static_cast<int>(nodes[at].slot) : other_piece;
 }
 
@@ -97,7 +97,7 @@ struct KeyShape<KeyPaths<Paths...>, Pieces...> {
       if (failure) return false;
     } else {
       const Value& value = values[Piece];
-      if (value.reason != Reason::NONE) [[unlikely]] {
+      if (value.reason != Reason::none) [[unlikely]] {
         failure = {at, value.reason};
         return false;
       }

@@ -63,11 +63,11 @@ constexpr Integer integer_of(const T& value) {
 template <class Here, class T>
 Value read_text(const T& value, const Reading& reading) {
   const std::string_view text = reflect::text_of(value);
-  if (std::is_pointer_v<T> && text.data() == nullptr) return no_value(Reason::ABSENT);
-  if constexpr (Here::use == Use::SIZE) {
+  if (std::is_pointer_v<T> && text.data() == nullptr) return no_value(Reason::absent);
+  if constexpr (Here::use == Use::size) {
     return integer_value({text.size(), false});
   } else {
-    if (text.empty()) return no_value(Reason::EMPTY);
+    if (text.empty()) return no_value(Reason::empty);
     return text_value(Here::kept ? reading.scratch.keep(text) : text);
   }
 }
@@ -75,15 +75,15 @@ Value read_text(const T& value, const Reading& reading) {
 /// Reads a text that is valid only during its callback.
 template <class Here, class T>
 auto read_made_text([[maybe_unused]] const T& value, [[maybe_unused]] const Reading& reading) {
-  if constexpr (reflect::text_from<T> == reflect::TextFrom::WRONG_HOOK) {
+  if constexpr (reflect::text_from<T> == reflect::TextFrom::wrong_hook) {
     return key_error::latchkey_key_returns_no_text<Here::Tree::template shown_path<Here::path>,
                                                    T>{};
   } else {
-    Value result = no_value(Reason::EMPTY);
+    Value result = no_value(Reason::empty);
     reflect::with_made_text(value, [&](std::string_view text) {
       if (text.data() == nullptr) {
-        result = no_value(Reason::ABSENT);
-      } else if constexpr (Here::use == Use::SIZE) {
+        result = no_value(Reason::absent);
+      } else if constexpr (Here::use == Use::size) {
         result = integer_value({text.size(), false});
       } else {
         if (!text.empty()) result = text_value(reading.scratch.keep(text));
@@ -97,12 +97,12 @@ auto read_made_text([[maybe_unused]] const T& value, [[maybe_unused]] const Read
 template <class Here, class T>
 constexpr bool wants_made_text() {
   using reflect::TextFrom;
-  if constexpr (Here::step != 0 || Here::use == Use::INTEGER) {
+  if constexpr (Here::step != 0 || Here::use == Use::integer) {
     return false;
-  } else if constexpr (Here::use == Use::SIZE) {
-    return reflect::text_from<T> == TextFrom::HOOK || reflect::text_from<T> == TextFrom::WRONG_HOOK;
+  } else if constexpr (Here::use == Use::size) {
+    return reflect::text_from<T> == TextFrom::hook || reflect::text_from<T> == TextFrom::wrong_hook;
   } else {
-    return reflect::text_from<T> != TextFrom::NOTHING;
+    return reflect::text_from<T> != TextFrom::nothing;
   }
 }
 
@@ -111,23 +111,23 @@ LATCHKEY_DETAIL_INLINE auto read_leaf([[maybe_unused]] const T& value,
                                       [[maybe_unused]] const Reading& reading) {
   using reflect::Shape;
   constexpr Shape shape = reflect::shape_of<T>;
-  if constexpr (reflect::is_integer(shape) && Here::use != Use::SIZE) {
+  if constexpr (reflect::is_integer(shape) && Here::use != Use::size) {
     return integer_value(integer_of(value));
-  } else if constexpr (Here::use == Use::INTEGER) {
+  } else if constexpr (Here::use == Use::integer) {
     return key_error::the_percent_sign_needs_an_integer<Here::Tree::template shown_path<Here::path>,
                                                         T>{};
-  } else if constexpr (shape == Shape::TEXT) {
+  } else if constexpr (shape == Shape::text) {
     return read_text<Here>(value, reading);
-  } else if constexpr (Here::use == Use::SIZE) {
-    if constexpr (shape == Shape::SEQUENCE || shape == Shape::MAP) {
+  } else if constexpr (Here::use == Use::size) {
+    if constexpr (shape == Shape::sequence || shape == Shape::map) {
       return integer_value({reflect::size_of(value), false});
     } else {
       return key_error::size_counts_elements_or_bytes_of_text<
           Here::Tree::template shown_path<Here::path>, T>{};
     }
-  } else if constexpr (shape == Shape::BOOLEAN) {
+  } else if constexpr (shape == Shape::boolean) {
     return text_value(value ? std::string_view("true") : std::string_view("false"));
-  } else if constexpr (shape == Shape::CHARACTER) {
+  } else if constexpr (shape == Shape::character) {
     const std::string_view text(&value, 1);
     return text_value(Here::kept ? reading.scratch.keep(text) : text);
   } else {
@@ -141,13 +141,13 @@ template <class Here, class T>
   requires(std::is_enum_v<T> && Here::Tree::word(Here::step) == "name" &&
            Here::Tree::node(Here::step).next == 0)
 auto read_member(const T& value, const Reading&) {
-  if constexpr (Here::use == Use::INTEGER) {
+  if constexpr (Here::use == Use::integer) {
     return key_error::the_percent_sign_needs_an_integer<Here::Tree::template shown_path<Here::path>,
                                                         T>{};
   } else {
     const std::string_view name = reflect::enumerator_name(value);
-    if (name.empty()) return no_value(Reason::NO_ELEMENT);
-    return Here::use == Use::SIZE ? integer_value({name.size(), false}) : text_value(name);
+    if (name.empty()) return no_value(Reason::no_element);
+    return Here::use == Use::size ? integer_value({name.size(), false}) : text_value(name);
   }
 }
 #endif
@@ -171,7 +171,7 @@ LATCHKEY_DETAIL_INLINE auto read_entry(const Map& map, const Key& key, const Rea
   using Result = read_t<Next, typename Map::mapped_type>;
   if constexpr (Result::value) {
     const auto found = reflect::find_in(map, key);
-    if (found == map.end()) return no_value(Reason::NO_ELEMENT);
+    if (found == map.end()) return no_value(Reason::no_element);
     return read<Next>(found->second, reading);
   } else {
     return Result{};
@@ -184,7 +184,7 @@ LATCHKEY_DETAIL_INLINE auto read_element(const T& sequence, std::uint64_t index,
   using Next = typename Here::template Next<decltype(reflect::element_of(sequence, 0))>;
   using Result = read_t<Next, reflect::element_type<T>>;
   if constexpr (Result::value) {
-    if (index >= reflect::size_of(sequence)) return no_value(Reason::NO_ELEMENT);
+    if (index >= reflect::size_of(sequence)) return no_value(Reason::no_element);
     return read<Next>(reflect::element_of(sequence, index), reading);
   } else {
     return Result{};
@@ -195,7 +195,7 @@ template <class Here, class T>
 LATCHKEY_DETAIL_INLINE auto read_index([[maybe_unused]] const T& value,
                                        [[maybe_unused]] const Reading& reading) {
   constexpr std::uint64_t index = Here::Tree::node(Here::step).number;
-  if constexpr (reflect::shape_of<T> == reflect::Shape::SEQUENCE) {
+  if constexpr (reflect::shape_of<T> == reflect::Shape::sequence) {
     return read_element<Here>(value, index, reading);
   } else if constexpr (reflect::MapWithIntegerKeys<T>) {
     return read_entry<Here>(value, index, reading);
@@ -219,7 +219,7 @@ LATCHKEY_DETAIL_INLINE auto read_text_index([[maybe_unused]] const T& value,
 template <class Here, class T>
 LATCHKEY_DETAIL_INLINE auto read_star([[maybe_unused]] const T& value,
                                       [[maybe_unused]] const Reading& reading) {
-  if constexpr (reflect::shape_of<T> != reflect::Shape::SEQUENCE) {
+  if constexpr (reflect::shape_of<T> != reflect::Shape::sequence) {
     return key_error::a_star_takes_each_element_of_a_container<
         Here::Tree::template shown_path<Here::path>, T>{};
   } else if constexpr (Here::counting) {
@@ -235,8 +235,8 @@ LATCHKEY_DETAIL_INLINE auto read_target(const T& value, const Reading& reading) 
   if constexpr (!Result::value) {
     return Result{};
   } else {
-    if constexpr (reflect::shape_of<T> == reflect::Shape::POINTER) {
-      if (!static_cast<bool>(value)) return no_value(Reason::ABSENT);
+    if constexpr (reflect::shape_of<T> == reflect::Shape::pointer) {
+      if (!static_cast<bool>(value)) return no_value(Reason::absent);
     }
     return read<Here>(reflect::target_of(value), reading);
   }
@@ -250,11 +250,11 @@ LATCHKEY_DETAIL_INLINE auto read(const T& value, const Reading& reading) {
     return read_target<Here>(value, reading);
   } else if constexpr (Here::step == 0) {
     return read_leaf<Here>(value, reading);
-  } else if constexpr (Here::kind == NodeKind::MEMBER) {
+  } else if constexpr (Here::kind == NodeKind::member) {
     return read_member<Here>(value, reading);
-  } else if constexpr (Here::kind == NodeKind::INDEX) {
+  } else if constexpr (Here::kind == NodeKind::index) {
     return read_index<Here>(value, reading);
-  } else if constexpr (Here::kind == NodeKind::TEXT_INDEX) {
+  } else if constexpr (Here::kind == NodeKind::text_index) {
     return read_text_index<Here>(value, reading);
   } else {
     return read_star<Here>(value, reading);

@@ -47,23 +47,23 @@ using field_indexes = std::make_index_sequence<reflect::fields_t<T>::count>;
 template <FixedString Word, class T>
 constexpr auto refused_member() {
   using reflect::AggregateFault;
-  if constexpr (reflect::shape_of<T> != reflect::Shape::OBJECT) {
+  if constexpr (reflect::shape_of<T> != reflect::Shape::object) {
     return key_error::type_has_no_fields<Word, T>{};
-  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::NOT_AN_AGGREGATE) {
+  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::not_an_aggregate) {
     if constexpr (std::is_polymorphic_v<T>) {
       return key_error::type_has_virtual_functions_write_LATCHKEY_FIELDS<Word, T>{};
     } else {
       return key_error::members_are_private_or_set_by_a_constructor_write_LATCHKEY_FIELDS<Word,
                                                                                           T>{};
     }
-  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_A_BIT_FIELD) {
+  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::has_a_bit_field) {
     return key_error::type_has_a_bit_field_write_LATCHKEY_FIELDS_with_a_getter_for_it<Word, T>{};
-  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_TOO_MANY_FIELDS) {
+  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::has_too_many_fields) {
     return key_error::type_has_more_than_64_fields_write_LATCHKEY_FIELDS_with_those_that_keys_use<
         Word, T>{};
-  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_A_BASE) {
+  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::has_a_base) {
     return key_error::type_has_a_base_write_LATCHKEY_FIELDS<Word, T>{};
-  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::HAS_AN_ARRAY) {
+  } else if constexpr (reflect::fields_fault<T>() == AggregateFault::has_an_array) {
     return key_error::type_has_a_C_array_write_LATCHKEY_FIELDS<Word, T>{};
   } else {
     return refused_field<Word, T>(field_indexes<T>{});
@@ -75,11 +75,11 @@ template <FixedString Path, class T>
 constexpr auto refused_leaf() {
   using reflect::Shape;
   constexpr Shape shape = reflect::shape_of<T>;
-  if constexpr (shape == Shape::FLOATING) {
+  if constexpr (shape == Shape::floating) {
     return key_error::a_floating_point_number_makes_no_key<Path, T>{};
-  } else if constexpr (shape == Shape::SEQUENCE || shape == Shape::MAP) {
+  } else if constexpr (shape == Shape::sequence || shape == Shape::map) {
     return key_error::a_container_makes_no_key_index_it<Path, T>{};
-  } else if constexpr (shape == Shape::OBJECT) {
+  } else if constexpr (shape == Shape::object) {
     return refused_object<Path, T>(field_indexes<T>{});
   } else if constexpr (std::is_class_v<T> || std::is_union_v<T>) {
     return key_error::this_type_makes_no_key_write_latchkey_key<Path, T>{};
@@ -92,7 +92,7 @@ template <class Tree, std::uint16_t Path, FixedString Names, std::size_t Count>
 consteval auto refused_argument() {
   constexpr std::size_t named = name_count(Names.view());
   constexpr auto word = Tree::template shown_word<Path>;
-  if constexpr (Tree::node(Path).kind == NodeKind::POSITION) {
+  if constexpr (Tree::node(Path).kind == NodeKind::position) {
     return key_error::no_argument_at<word, Count>{};
   } else if constexpr (named == 0) {
     return key_error::arguments_have_only_positions_here<word>{};

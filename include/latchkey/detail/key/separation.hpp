@@ -32,26 +32,26 @@ class Separation {
   constexpr Edges edges_of(std::uint16_t index) {
     const Node& node = nodes_[index];
     switch (node.kind) {
-      case NodeKind::TEXT: return text_edges(text_.substr(node.begin, node.length));
-      case NodeKind::JOIN: {
+      case NodeKind::text: return text_edges(text_.substr(node.begin, node.length));
+      case NodeKind::join: {
         Edges all;
         for (std::uint16_t at = node.first; at != 0; at = nodes_[at].next) {
           all = joined(all, edges_of(at), at);
         }
         return all;
       }
-      case NodeKind::DEFAULT: {
+      case NodeKind::alternative: {
         const Edges one = edges_of(node.first);
         const Edges other = edges_of(nodes_[node.first].next);
         return {one.value || other.value, one.left && other.left, one.right && other.right};
       }
-      case NodeKind::LOWER:
-      case NodeKind::UPPER: return edges_of(node.first);
-      case NodeKind::RAW:
+      case NodeKind::lower:
+      case NodeKind::upper: return edges_of(node.first);
+      case NodeKind::raw:
         // The author of raw(...) is responsible for the separation.
         return {true, true, true};
-      case NodeKind::HASH:
-      case NodeKind::MODULO: edges_of(node.first); return {true, false, false};
+      case NodeKind::hash:
+      case NodeKind::modulo: edges_of(node.first); return {true, false, false};
       default: return {true, false, false};
     }
   }

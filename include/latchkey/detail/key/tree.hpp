@@ -57,7 +57,7 @@ consteval std::uint16_t path_in(const Node* nodes, std::size_t slot) {
 /// The first of the top-level pieces of a key: of the root's children, or the root itself. The
 /// others follow it as `next`.
 constexpr std::uint16_t first_piece(const Node* nodes, std::uint16_t root) {
-  return nodes[root].kind == NodeKind::JOIN ? nodes[root].first : root;
+  return nodes[root].kind == NodeKind::join ? nodes[root].first : root;
 }
 
 consteval std::size_t piece_count(const Node* nodes, std::uint16_t root) {
@@ -105,7 +105,7 @@ struct SyntaxOf {
                                   Tree::template shown<Tree::parse.at, Tree::parse.length>>());
 };
 template <class Tree>
-struct SyntaxOf<Tree, SyntaxError::NONE> {
+struct SyntaxOf<Tree, SyntaxError::none> {
   using type = RightSyntax;
 };
 

@@ -17,14 +17,14 @@ namespace latchkey::inline v1::detail {
 struct Value {
   static constexpr bool value = true;  // as a result of checking a key: the path fits
 
-  Reason reason = Reason::NONE;
+  Reason reason = Reason::none;
   bool is_text = false;
   Integer integer{};
   std::string_view text{};
 };
 
-constexpr Value text_value(std::string_view text) { return {Reason::NONE, true, {}, text}; }
-constexpr Value integer_value(Integer integer) { return {Reason::NONE, false, integer, {}}; }
+constexpr Value text_value(std::string_view text) { return {Reason::none, true, {}, text}; }
+constexpr Value integer_value(Integer integer) { return {Reason::none, false, integer, {}}; }
 constexpr Value no_value(Reason reason) { return {reason, false, {}, {}}; }
 
 /// Stores texts that a getter returned by value until the key is rendered. Up to 64 bytes are

@@ -16,12 +16,12 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1::detail {
 
-enum class Letters : std::uint8_t { KEPT, LOWER, UPPER };
+enum class Letters : std::uint8_t { kept, lower, upper };
 
 /// The effect of the functions around a value; the outermost letter case takes precedence.
 struct Style {
   bool raw = false;
-  Letters letters = Letters::KEPT;
+  Letters letters = Letters::kept;
 
   friend constexpr bool operator==(const Style&, const Style&) = default;
 };
@@ -111,7 +111,7 @@ inline void put_escaped(KeyBuffer& out, std::string_view text) {
 template <class Out>
 void put_changed(Out& out, std::string_view text, Style style) {
   for (const char byte : text) {
-    const char changed = style.letters == Letters::LOWER ? lower(byte) : upper(byte);
+    const char changed = style.letters == Letters::lower ? lower(byte) : upper(byte);
     if (!style.raw && is_escaped(static_cast<unsigned char>(changed))) {
       append_escape(out, changed);
     } else {
@@ -122,7 +122,7 @@ void put_changed(Out& out, std::string_view text, Style style) {
 
 template <class Out>
 void put_text(Out& out, std::string_view text, Style style) {
-  if (style.letters != Letters::KEPT) return put_changed(out, text, style);
+  if (style.letters != Letters::kept) return put_changed(out, text, style);
   if (style.raw) return out.append(text.data(), text.size());
   put_escaped(out, text);
 }

@@ -19,7 +19,7 @@ template <class Result, class Strategy>
 inline constexpr bool gives_value = true;
 template <class Result, class Value>
   requires(!std::is_void_v<Result> && !std::is_reference_v<Result>)
-inline constexpr bool gives_value<Result, SkipWith<Value>> =
+inline constexpr bool gives_value<Result, strategy::SkipWith<Value>> =
     std::is_convertible_v<const Value&, Result>;
 
 /// How the function of `fallback` fits the arguments and the result; also for other strategies.
@@ -29,7 +29,7 @@ struct FallbackFit {
   static constexpr bool gives_result = true;
 };
 template <class Result, class Function, class... Arguments>
-struct FallbackFit<Result, Fallback<Function>, Arguments...>
+struct FallbackFit<Result, strategy::Fallback<Function>, Arguments...>
     : FallbackFor<Function>::template With<Arguments...> {
   using Fit = typename FallbackFor<Function>::template With<Arguments...>;
 
@@ -64,12 +64,13 @@ struct OptionsCheck {
                   "BackendUnavailable, KeyError): add .no_throw() after LOCKED(...)");
     if constexpr (!Options::always_runs) {
       static_assert(
-          !Options::never_throws ||
-              (!std::is_same_v<Timeout, Raise> && !std::is_same_v<Unavailable, Raise>),
+          !Options::never_throws || (!std::is_same_v<Timeout, strategy::Raise> &&
+                                     !std::is_same_v<Unavailable, strategy::Raise>),
           "latchkey: .no_throw() and on_timeout(raise) or on_unavailable(raise) contradict "
           "each other; use skip, skip_with(value) or fallback(function)");
       static_assert(
-          (!std::is_same_v<Timeout, Skip> && !std::is_same_v<Unavailable, Skip>) ||
+          (!std::is_same_v<Timeout, strategy::Skip> &&
+           !std::is_same_v<Unavailable, strategy::Skip>) ||
               can_be_skipped<Result>(),
           "latchkey: `skip` needs a result from which 'it did not happen' can be told: void, a "
           "pointer, std::optional or an expected (no_throw() says skip where nothing else is "
@@ -107,8 +108,8 @@ struct OptionsCheck {
 /// The strategies that on_timeout and on_unavailable accept (on_timeout also RunUnlocked).
 template <class Strategy>
 inline constexpr bool is_entry_strategy =
-    std::is_same_v<Strategy, Raise> || std::is_same_v<Strategy, Skip> || is_skip_with<Strategy> ||
-    is_fallback<Strategy>;
+    std::is_same_v<Strategy, strategy::Raise> || std::is_same_v<Strategy, strategy::Skip> ||
+    is_skip_with<Strategy> || is_fallback<Strategy>;
 
 template <class Term>
 inline constexpr bool is_number = std::is_arithmetic_v<Term>;
@@ -117,9 +118,10 @@ inline constexpr bool is_number = std::is_arithmetic_v<Term>;
 /// forbids to use them.
 template <class Type = LockType, class Wanted = Forever, class Granted = Watchdog, class... Rest>
 consteval bool check_terms() {
-  static_assert(sizeof...(Rest) == 0,
-                "latchkey: LOCKED takes a key, a LockType, a wait and a lease; everything else is "
-                "a member, as in LOCKED(...).on_timeout(latchkey::skip).named(\"transfer\")");
+  static_assert(
+      sizeof...(Rest) == 0,
+      "latchkey: LOCKED takes a key, a LockType, a wait and a lease; everything else is "
+      "a member, as in LOCKED(...).on_timeout(latchkey::strategy::skip).named(\"transfer\")");
   if constexpr (sizeof...(Rest) == 0) {
     static_assert(
         std::is_same_v<Type, LockType>,

@@ -38,8 +38,8 @@ struct LockTerms {
   bool raises_loss = true;
   bool raises_unconfirmed = false;  ///< a release that the backend did not confirm
   bool fenced = false;              ///< Attempt::fenced
-  Wait wait = std::chrono::seconds(3);
-  Lease lease = std::chrono::seconds(30);
+  Wait wait = default_wait;
+  Lease lease = default_lease;
   std::chrono::milliseconds hold_for{0};  ///< 0: released when the body returns
   SiteName name{};
   Permits permits{};  ///< PERMIT

@@ -18,11 +18,11 @@ namespace latchkey::inline v1::detail {
 template <class S>
 inline constexpr bool is_skip_with = false;
 template <class V>
-inline constexpr bool is_skip_with<SkipWith<V>> = true;
+inline constexpr bool is_skip_with<strategy::SkipWith<V>> = true;
 template <class S>
 inline constexpr bool is_fallback = false;
 template <class F>
-inline constexpr bool is_fallback<Fallback<F>> = true;
+inline constexpr bool is_fallback<strategy::Fallback<F>> = true;
 
 /// Types with a null value: pointers of all kinds.
 template <class R>
@@ -125,7 +125,7 @@ inline constexpr bool gives =
 /// Whether the strategy itself supplies a result.
 template <class Strategy>
 inline constexpr bool answers =
-    std::is_same_v<Strategy, Skip> || is_skip_with<Strategy> || is_fallback<Strategy>;
+    std::is_same_v<Strategy, strategy::Skip> || is_skip_with<Strategy> || is_fallback<Strategy>;
 
 /// The result of the strategy, if the body did not run.
 template <class R, class Strategy, class Call>

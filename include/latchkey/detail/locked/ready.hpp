@@ -37,23 +37,23 @@ inline constexpr bool is_by_policy<ByPolicy<Text>> = true;
 template <class Strategy>
 inline constexpr const char* strategy_name = "";
 template <>
-inline constexpr const char* strategy_name<Skip> = "skip";
+inline constexpr const char* strategy_name<strategy::Skip> = "skip";
 template <class Value>
-inline constexpr const char* strategy_name<SkipWith<Value>> = "skip_with";
+inline constexpr const char* strategy_name<strategy::SkipWith<Value>> = "skip_with";
 template <class Function>
-inline constexpr const char* strategy_name<Fallback<Function>> = "fallback";
+inline constexpr const char* strategy_name<strategy::Fallback<Function>> = "fallback";
 template <>
-inline constexpr const char* strategy_name<RunUnlocked> = "run_unlocked_dangerously";
+inline constexpr const char* strategy_name<strategy::RunUnlocked> = "run_unlocked_dangerously";
 template <>
-inline constexpr const char* strategy_name<Report> = "report";
+inline constexpr const char* strategy_name<strategy::Report> = "report";
 
 template <class Options, class Result, class Text, class Where>
 inline constexpr LockTraits lock_traits{
     .by_policy = is_by_policy<Text>,
     .can_be_skipped = can_be_skipped<BodyResult<Result>>(),
     .never_throws = Options::never_throws,
-    .says_timeout = !std::is_same_v<typename Options::Timeout, Raise>,
-    .says_unavailable = !std::is_same_v<typename Options::Unavailable, Raise>,
+    .says_timeout = !std::is_same_v<typename Options::Timeout, strategy::Raise>,
+    .says_unavailable = !std::is_same_v<typename Options::Unavailable, strategy::Raise>,
     .for_scope = is_for_scope<Where>,
     .on_timeout = strategy_name<typename Options::Timeout>,
     .on_unavailable = strategy_name<typename Options::Unavailable>,

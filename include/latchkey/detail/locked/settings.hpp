@@ -124,12 +124,13 @@ struct Settings {
 
 /// The defaults. The types have short names because these are part of the symbols of nearly every
 /// site.
-struct Plain : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault, MayThrow,
-                        NeverCancelled, MayBeSemaphore, ReportByDefault> {};
-struct PlainLock : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault,
-                            MayThrow, NeverCancelled, IsLock, ReportByDefault> {};
-struct PlainRead : Settings<InstalledLocks, Always, MethodName, Raise, Raise, RaiseByDefault,
-                            MayThrow, NeverCancelled, IsRead, ReportByDefault> {};
+struct Plain : Settings<InstalledLocks, Always, MethodName, strategy::Raise, strategy::Raise,
+                        RaiseByDefault, MayThrow, NeverCancelled, MayBeSemaphore, ReportByDefault> {
+};
+struct PlainLock : Settings<InstalledLocks, Always, MethodName, strategy::Raise, strategy::Raise,
+                            RaiseByDefault, MayThrow, NeverCancelled, IsLock, ReportByDefault> {};
+struct PlainRead : Settings<InstalledLocks, Always, MethodName, strategy::Raise, strategy::Raise,
+                            RaiseByDefault, MayThrow, NeverCancelled, IsRead, ReportByDefault> {};
 
 /// The defaults of a LOCKED that names this type; PERMIT: of one that names no type of a lock.
 template <LockType named>

@@ -68,19 +68,19 @@ constexpr bool has_array(std::index_sequence<I...>) {
 template <class T>
 constexpr AggregateFault fault_of() {
   if constexpr (!std::is_aggregate_v<T> || std::is_union_v<T>) {
-    return AggregateFault::NOT_AN_AGGREGATE;
+    return AggregateFault::not_an_aggregate;
   } else if constexpr (std::is_empty_v<T>) {
-    return AggregateFault::NONE;
+    return AggregateFault::none;
   } else if constexpr (StartsWithABase<T>) {
-    return AggregateFault::HAS_A_BASE;
+    return AggregateFault::has_a_base;
   } else if constexpr (pfr::tuple_size_v<T> > max_fields) {
-    return AggregateFault::HAS_TOO_MANY_FIELDS;
+    return AggregateFault::has_too_many_fields;
   } else if constexpr (has_array<T>(std::make_index_sequence<pfr::tuple_size_v<T>>{})) {
-    return AggregateFault::HAS_AN_ARRAY;
+    return AggregateFault::has_an_array;
   } else if constexpr (has_bit_field<T, pfr::tuple_size_v<T>>()) {
-    return AggregateFault::HAS_A_BIT_FIELD;
+    return AggregateFault::has_a_bit_field;
   } else {
-    return AggregateFault::NONE;
+    return AggregateFault::none;
   }
 }
 

@@ -8,12 +8,12 @@ namespace latchkey::inline v1::reflect {
 /// Without C++26 reflection these are the limits of Boost.PFR, which itself would fail with an
 /// error deep inside it. With it only unions have a fault.
 enum class AggregateFault : unsigned char {
-  NONE,
-  NOT_AN_AGGREGATE,  // private members, constructors, virtual functions; unions
-  HAS_A_BASE,
-  HAS_AN_ARRAY,
-  HAS_A_BIT_FIELD,
-  HAS_TOO_MANY_FIELDS,
+  none,
+  not_an_aggregate,  // private members, constructors, virtual functions; unions
+  has_a_base,
+  has_an_array,
+  has_a_bit_field,
+  has_too_many_fields,
 };
 
 }  // namespace latchkey::inline v1::reflect

@@ -125,7 +125,7 @@ constexpr std::string_view enumerator_name(Enum value) {
 
 template <class T>
 inline constexpr AggregateFault aggregate_fault =
-    std::is_union_v<T> ? AggregateFault::NOT_AN_AGGREGATE : AggregateFault::NONE;
+    std::is_union_v<T> ? AggregateFault::not_an_aggregate : AggregateFault::none;
 
 /// The counterpart of FieldList for a class.
 template <class T>

@@ -16,11 +16,11 @@ namespace latchkey::inline v1::reflect {
 
 /// The source of a value's text.
 enum class TextFrom : unsigned char {
-  NOTHING,     // the value itself is a text or an integer, or makes no key
-  HOOK,        // latchkey_key(const T&), found by its argument
-  BYTES,       // a container of std::byte or unsigned char: lower-case hexadecimal digits
-  TIME,        // a duration or a time point of chrono
-  WRONG_HOOK,  // latchkey_key(const T&) that returns no text: an error of the program
+  nothing,     // the value itself is a text or an integer, or makes no key
+  hook,        // latchkey_key(const T&), found by its argument
+  bytes,       // a container of std::byte or unsigned char: lower-case hexadecimal digits
+  time,        // a duration or a time point of chrono
+  wrong_hook,  // latchkey_key(const T&) that returns no text: an error of the program
 };
 
 // Looks up the hook. A conversion to AnyValue ranks equal to one to another type, so a hook is
@@ -54,13 +54,13 @@ template <class T>
 constexpr TextFrom text_from_unqualified() {
   if constexpr (key_hook::Found<T>) {
     using Text = std::remove_cvref_t<decltype(key_hook::call(std::declval<const T&>()))>;
-    return shape_of<Text> == Shape::TEXT ? TextFrom::HOOK : TextFrom::WRONG_HOOK;
-  } else if constexpr (shape_of<T> == Shape::TIME) {
-    return TextFrom::TIME;
-  } else if constexpr (shape_of<T> == Shape::SEQUENCE) {
-    return is_byte<element_type<T>> ? TextFrom::BYTES : TextFrom::NOTHING;
+    return shape_of<Text> == Shape::text ? TextFrom::hook : TextFrom::wrong_hook;
+  } else if constexpr (shape_of<T> == Shape::time) {
+    return TextFrom::time;
+  } else if constexpr (shape_of<T> == Shape::sequence) {
+    return is_byte<element_type<T>> ? TextFrom::bytes : TextFrom::nothing;
   } else {
-    return TextFrom::NOTHING;
+    return TextFrom::nothing;
   }
 }
 
@@ -70,7 +70,7 @@ constexpr TextFrom text_from_unqualified() {
 template <class T>
 inline constexpr TextFrom text_from = detail::text_from_unqualified<std::remove_cv_t<T>>();
 
-/// The compile error of a TextFrom::WRONG_HOOK. static_assert takes a literal.
+/// The compile error of a TextFrom::wrong_hook. static_assert takes a literal.
 #define LATCHKEY_DETAIL_WRONG_HOOK                                        \
   "latchkey: latchkey_key(const T&) gives the text of a key: it returns " \
   "std::string, std::string_view or const char*"
@@ -147,14 +147,14 @@ void with_hex(const T& bytes, Receive&& receive) {
 /// returned a null pointer.
 template <class T, class Receive>
 void with_made_text(const T& value, Receive&& receive) {
-  if constexpr (text_from<T> == TextFrom::HOOK) {
+  if constexpr (text_from<T> == TextFrom::hook) {
     const auto& text = key_hook::call(value);
     std::string_view view = text_of(text);
     if (!std::is_pointer_v<std::remove_cvref_t<decltype(text)>> && view.data() == nullptr) {
       view = "";
     }
     receive(view);
-  } else if constexpr (text_from<T> == TextFrom::BYTES) {
+  } else if constexpr (text_from<T> == TextFrom::bytes) {
     detail::with_hex(value, std::forward<Receive>(receive));
   } else {
     receive(detail::time_text(value).view());

@@ -71,7 +71,7 @@ constexpr auto fields_of() {
   } else if constexpr (Pairs<T>) {
     using Both = FieldList<Field<"first", &T::first>, Field<"second", &T::second>>;
     return static_cast<ListedFields<T, Both>*>(nullptr);
-  } else if constexpr (aggregate_fault<T> == AggregateFault::NONE) {
+  } else if constexpr (aggregate_fault<T> == AggregateFault::none) {
     return static_cast<AggregateFields<T>*>(nullptr);
   } else {
     return static_cast<NoFields*>(nullptr);
@@ -107,7 +107,7 @@ inline constexpr std::size_t no_field = static_cast<std::size_t>(-1);
 /// no_field also for types without fields.
 template <class T>
 constexpr std::size_t index_of_field(std::string_view name) {
-  if constexpr (shape_of<T> == Shape::OBJECT) {
+  if constexpr (shape_of<T> == Shape::object) {
     const std::size_t index = field_index<T>(name);
     return index < fields_t<T>::count ? index : no_field;
   } else {
@@ -130,7 +130,7 @@ constexpr AggregateFault fields_fault() {
   if constexpr (std::is_same_v<fields_t<T>, detail::NoFields>) {
     return aggregate_fault<T>;
   } else {
-    return AggregateFault::NONE;
+    return AggregateFault::none;
   }
 }
 

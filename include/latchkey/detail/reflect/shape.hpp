@@ -15,19 +15,19 @@
 namespace latchkey::inline v1::reflect {
 
 enum class Shape : unsigned char {
-  BOOLEAN,    // a leaf: true, false
-  SIGNED,     // a leaf
-  UNSIGNED,   // a leaf
-  CHARACTER,  // a leaf: one byte of text
-  TEXT,       // a leaf: whatever converts to std::string_view, character arrays, char pointers
-  TIME,       // a leaf: durations and time points of chrono that count whole ticks
-  POINTER,    // followed to its target: pointers, smart pointers, optionals, expected
-  REFERENCE,  // followed to its target, which always exists: std::reference_wrapper
-  SEQUENCE,   // indexed by number
-  MAP,        // indexed by its key
-  OBJECT,     // has fields, or may have
-  FLOATING,   // makes no key
-  OTHER,      // makes no key
+  boolean,           // a leaf: true, false
+  signed_integer,    // a leaf
+  unsigned_integer,  // a leaf
+  character,         // a leaf: one byte of text
+  text,       // a leaf: whatever converts to std::string_view, character arrays, char pointers
+  time,       // a leaf: durations and time points of chrono that count whole ticks
+  pointer,    // followed to its target: pointers, smart pointers, optionals, expected
+  reference,  // followed to its target, which always exists: std::reference_wrapper
+  sequence,   // indexed by number
+  map,        // indexed by its key
+  object,     // has fields, or may have
+  floating,   // makes no key
+  other,      // makes no key
 };
 
 namespace detail {
@@ -74,38 +74,38 @@ concept TimePoint = std::is_class_v<T> && requires(const T& value) {
 template <class T>
 constexpr Shape shape_of_duration() {
   using Period = typename T::period;
-  if (std::is_floating_point_v<typename T::rep>) return Shape::FLOATING;
+  if (std::is_floating_point_v<typename T::rep>) return Shape::floating;
   auto parts = Period::den;
   while (parts % 10 == 0) parts /= 10;
   // A third of a second has no finite decimal text.
-  return std::is_integral_v<typename T::rep> && parts == 1 ? Shape::TIME : Shape::OTHER;
+  return std::is_integral_v<typename T::rep> && parts == 1 ? Shape::time : Shape::other;
 }
 
 template <class T>
 constexpr Shape shape_of_class() {
-  if (Declared<T>) return Shape::OBJECT;
-  if (std::is_convertible_v<const T&, std::string_view>) return Shape::TEXT;
+  if (Declared<T>) return Shape::object;
+  if (std::is_convertible_v<const T&, std::string_view>) return Shape::text;
   if constexpr (Duration<T>) {
     return shape_of_duration<T>();
   } else if constexpr (TimePoint<T>) {
     return shape_of_duration<typename T::duration>();
   }
-  if (Maps<T>) return Shape::MAP;
-  if (HasSize<T>) return Shape::SEQUENCE;
-  if (Refers<T>) return Shape::REFERENCE;
-  if (LooksThrough<T>) return Shape::POINTER;
-  return Shape::OBJECT;
+  if (Maps<T>) return Shape::map;
+  if (HasSize<T>) return Shape::sequence;
+  if (Refers<T>) return Shape::reference;
+  if (LooksThrough<T>) return Shape::pointer;
+  return Shape::object;
 }
 
 template <class T>
 constexpr Shape shape_of_integer() {
-  if (std::is_same_v<T, bool>) return Shape::BOOLEAN;
-  if (std::is_same_v<T, char>) return Shape::CHARACTER;
+  if (std::is_same_v<T, bool>) return Shape::boolean;
+  if (std::is_same_v<T, char>) return Shape::character;
   if (std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> || std::is_same_v<T, char16_t> ||
       std::is_same_v<T, char32_t> || sizeof(T) > sizeof(long long)) {
-    return Shape::OTHER;
+    return Shape::other;
   }
-  return std::is_signed_v<T> ? Shape::SIGNED : Shape::UNSIGNED;
+  return std::is_signed_v<T> ? Shape::signed_integer : Shape::unsigned_integer;
 }
 
 template <class T>
@@ -113,20 +113,21 @@ constexpr Shape shape_of_unqualified() {
   if constexpr (std::is_integral_v<T>) {
     return shape_of_integer<T>();
   } else if constexpr (std::is_enum_v<T>) {
-    return std::is_signed_v<std::underlying_type_t<T>> ? Shape::SIGNED : Shape::UNSIGNED;
+    return std::is_signed_v<std::underlying_type_t<T>> ? Shape::signed_integer
+                                                       : Shape::unsigned_integer;
   } else if constexpr (std::is_floating_point_v<T>) {
-    return Shape::FLOATING;
+    return Shape::floating;
   } else if constexpr (std::is_array_v<T>) {
-    return std::is_same_v<std::remove_cv_t<std::remove_extent_t<T>>, char> ? Shape::TEXT
-                                                                           : Shape::SEQUENCE;
+    return std::is_same_v<std::remove_cv_t<std::remove_extent_t<T>>, char> ? Shape::text
+                                                                           : Shape::sequence;
   } else if constexpr (std::is_pointer_v<T>) {
     using Target = std::remove_cv_t<std::remove_pointer_t<T>>;
-    if (std::is_same_v<Target, char>) return Shape::TEXT;
-    return std::is_void_v<Target> || std::is_function_v<Target> ? Shape::OTHER : Shape::POINTER;
+    if (std::is_same_v<Target, char>) return Shape::text;
+    return std::is_void_v<Target> || std::is_function_v<Target> ? Shape::other : Shape::pointer;
   } else if constexpr (std::is_class_v<T>) {
     return shape_of_class<T>();
   } else {
-    return Shape::OTHER;
+    return Shape::other;
   }
 }
 
@@ -137,19 +138,19 @@ template <class T>
 inline constexpr Shape shape_of = detail::shape_of_unqualified<std::remove_cv_t<T>>();
 
 constexpr bool is_integer(Shape shape) {
-  return shape == Shape::SIGNED || shape == Shape::UNSIGNED;
+  return shape == Shape::signed_integer || shape == Shape::unsigned_integer;
 }
 
-constexpr bool is_leaf(Shape shape) { return shape <= Shape::TIME; }
+constexpr bool is_leaf(Shape shape) { return shape <= Shape::time; }
 
 constexpr bool is_looked_through(Shape shape) {
-  return shape == Shape::POINTER || shape == Shape::REFERENCE;
+  return shape == Shape::pointer || shape == Shape::reference;
 }
 
 /// The target of a POINTER or REFERENCE; a POINTER must not be empty.
 template <class T>
 constexpr const auto& target_of(const T& value) {
-  if constexpr (shape_of<T> == Shape::REFERENCE) {
+  if constexpr (shape_of<T> == Shape::reference) {
     return value.get();
   } else {
     return *value;
@@ -183,7 +184,7 @@ constexpr std::size_t size_of(const T& sequence) {
 /// Element `index` of a SEQUENCE or the mapped values of a MAP in their own order; index < size_of.
 template <class T>
 constexpr decltype(auto) element_of(const T& sequence, std::size_t index) {
-  if constexpr (shape_of<T> == Shape::MAP) {
+  if constexpr (shape_of<T> == Shape::map) {
     auto at = sequence.begin();
     for (; index > 0; --index) ++at;
     return (at->second);
@@ -205,11 +206,11 @@ using element_type = std::remove_cvref_t<decltype(element_of(std::declval<const 
 /// A map whose keys are integers is indexed by [n], one whose keys are texts by ['text'].
 template <class T>
 concept MapWithIntegerKeys =
-    shape_of<T> == Shape::MAP && is_integer(shape_of<typename T::key_type>);
+    shape_of<T> == Shape::map && is_integer(shape_of<typename T::key_type>);
 
 template <class T>
 concept MapWithTextKeys =
-    shape_of<T> == Shape::MAP && std::is_constructible_v<typename T::key_type, std::string_view>;
+    shape_of<T> == Shape::map && std::is_constructible_v<typename T::key_type, std::string_view>;
 
 /// The entry of a MAP, or end().
 template <class Map, class Key>

@@ -44,7 +44,7 @@ struct FieldInfo;
 /// The operations of a Shape as functions. Functions that a shape does not have are null.
 struct TypeInfo {
   std::string_view name;
-  Shape shape = Shape::OTHER;
+  Shape shape = Shape::other;
   bool integer_keys = false;         // a MAP that [n] indexes
   bool text_keys = false;            // a MAP that ['text'] indexes
   bool declared = false;             // an OBJECT that declares its fields
@@ -53,7 +53,7 @@ struct TypeInfo {
   std::size_t field_count = 0;
 
   Leaf (*read)(const void* value) = nullptr;
-  TextFrom text_from = TextFrom::NOTHING;
+  TextFrom text_from = TextFrom::nothing;
   void (*make_text)(const void* value, TextReceiver receiver) = nullptr;
   std::size_t (*size)(const void* value) = nullptr;
   // These return false, and do not call the receiver, if there is no such value.
@@ -102,10 +102,10 @@ const T& as(const void* value) {
 template <class T>
 Leaf read_leaf(const void* value) {
   Leaf leaf;
-  if constexpr (shape_of<T> == Shape::TEXT) {
+  if constexpr (shape_of<T> == Shape::text) {
     leaf.text = text_of(as<T>(value));
     if (!std::is_pointer_v<T> && leaf.text.data() == nullptr) leaf.text = "";
-  } else if constexpr (shape_of<T> == Shape::CHARACTER) {
+  } else if constexpr (shape_of<T> == Shape::character) {
     leaf.text = {static_cast<const char*>(value), 1};
   } else {
     leaf.bits = static_cast<std::uint64_t>(as<T>(value));
@@ -121,7 +121,7 @@ void make_text(const void* value, TextReceiver receiver) {
 
 template <class T>
 bool visit_target(const void* value, Receiver receiver) {
-  if constexpr (shape_of<T> == Shape::POINTER) {
+  if constexpr (shape_of<T> == Shape::pointer) {
     if (!static_cast<bool>(as<T>(value))) return false;
   }
   receiver(&target_of(as<T>(value)));
@@ -185,24 +185,24 @@ constexpr TypeInfo describe() {
   TypeInfo info;
   info.name = type_name<T>();
   info.shape = shape;
-  static_assert(text_from<T> != TextFrom::WRONG_HOOK, LATCHKEY_DETAIL_WRONG_HOOK);
+  static_assert(text_from<T> != TextFrom::wrong_hook, LATCHKEY_DETAIL_WRONG_HOOK);
   info.text_from = text_from<T>;
-  if constexpr (text_from<T> != TextFrom::NOTHING) info.make_text = &make_text<T>;
-  if constexpr (shape == Shape::TIME) {
+  if constexpr (text_from<T> != TextFrom::nothing) info.make_text = &make_text<T>;
+  if constexpr (shape == Shape::time) {
     // The text is its only use.
   } else if constexpr (is_leaf(shape)) {
     info.read = &read_leaf<T>;
   } else if constexpr (is_looked_through(shape)) {
     info.target = &described_t<target_type<T>>::info;
     info.visit_target = &visit_target<T>;
-  } else if constexpr (shape == Shape::SEQUENCE) {
+  } else if constexpr (shape == Shape::sequence) {
     info.target = &described_t<element_type<T>>::info;
     info.size = &size_of_type<T>;
     info.visit_number = &visit_element<T>;
-  } else if constexpr (shape == Shape::MAP) {
+  } else if constexpr (shape == Shape::map) {
     info.size = &size_of_type<T>;
     describe_map<T>(info);
-  } else if constexpr (shape == Shape::OBJECT) {
+  } else if constexpr (shape == Shape::object) {
     info.declared = Declared<T> || Pairs<T>;
     if constexpr (Declared<T> || Pairs<T>) {
       constexpr std::size_t count = fields_t<T>::count;
