@@ -15,7 +15,7 @@ enum class NotRun : std::uint8_t {
   unavailable,  ///< the backend gave no definite reply
 };
 
-/// Strategies are arguments of on_timeout and its siblings: `.on_timeout(latchkey::strategy::skip)`.
+/// Strategies are arguments of on_timeout and its siblings: `on_timeout(latchkey::strategy::skip)`.
 namespace strategy {
 
 /// The default of all options: the error is thrown.

@@ -213,8 +213,8 @@ class Reference:
     def pages(self) -> dict[str, str]:
         pages = [Page(self, topic) for topic in self.topics]
         index = ["# Reference", "", "After this page you can find each public name. The pages are made "
-                 "from the comments of the public headers; everything is in namespace `latchkey`, and "
-                 "the testing kit in `latchkey::testing`. `#include <latchkey/latchkey.hpp>` includes "
+                 "from the comments of the public headers; everything is in namespace `latchkey`, "
+                 "the strategies in `latchkey::strategy`, the testing kit in `latchkey::testing`. `#include <latchkey/latchkey.hpp>` includes "
                  "all except backends, keys by hand, adapters and the testing kit.", ""]
         for page in pages:
             names = (f"[`{name}`]({page.file}#{anchor})" for name, anchor in page.names.items())

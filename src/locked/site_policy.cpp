@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 
 #include <latchkey/default_locks.hpp>
 #include <latchkey/detail/locked/locked_call.hpp>

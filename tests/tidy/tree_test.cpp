@@ -136,6 +136,60 @@ TEST(Tidy, SourceListsAreSorted) {
   expect_none(unsorted);
 }
 
+// Users copy pages and examples, so these spell public names only.
+TEST(Tidy, NoPageAndNoExampleSpellsDetail) {
+  const std::regex detail(R"(\bdetail::|latchkey/detail\b)");
+  Findings findings;
+  int count = 0;
+  const auto look = [&](const SourceFile& file) {
+    ++count;
+    std::size_t number = 0;
+    for (const std::string_view line : file.lines()) {
+      ++number;
+      if (!std::regex_search(line.begin(), line.end(), detail)) continue;
+      findings.push_back(file.path + ":" + std::to_string(number) + ": spells detail");
+    }
+  };
+  for (const SourceFile& page : read_prose(LATCHKEY_SOURCE_DIR)) {
+    // The changelog says what moved there, and the contributors' pages are about the inside.
+    const bool is_about_inside = page.path == "CHANGELOG.md" || page.path == "CONTRIBUTING.md" ||
+                                 page.path == "docs/architecture.md";
+    if (page.path.ends_with(".md") && !is_about_inside) look(page);
+  }
+  const std::regex copied("^(examples|test_package|tests/(consumer|module))/");
+  for (const SourceFile& file : tree()) {
+    if (std::regex_search(file.path, copied)) look(file);
+  }
+  EXPECT_GT(count, 60) << "pages and examples were not found";
+  expect_none(findings);
+}
+
+TEST(Tidy, EveryPublicHeaderAndNameIsInTheProgramOfPublicNames) {
+  const std::string program = text_of("tests/consumer/public_names.cpp") +
+                              text_of("tests/consumer/public_names_asio.cpp") +
+                              text_of("tests/consumer/public_names_testing.cpp");
+  Findings missing;
+  // These need reflection, or the client library of a store.
+  const std::regex elsewhere("/detail/|/annotations|/fences/(mysql|postgresql|redis)\\.hpp$");
+  int headers = 0;
+  for (const SourceFile& file : tree()) {
+    if (!file.path.starts_with("include/") || std::regex_search(file.path, elsewhere)) continue;
+    ++headers;
+    const std::string line = "#include <" + file.path.substr(8) + ">\n";
+    if (program.find(line) == std::string::npos) missing.push_back(line.substr(0, line.size() - 1));
+  }
+  EXPECT_GT(headers, 60);
+  const std::string module = text_of("modules/latchkey.cppm");
+  const std::string names = module.substr(0, module.find("#if defined", module.find("export")));
+  const std::regex exported("using (latchkey::\\w+);");
+  for (std::sregex_iterator each(names.begin(), names.end(), exported), end; each != end; ++each) {
+    if (program.find("using " + (*each)[1].str() + ";") == std::string::npos) {
+      missing.push_back((*each)[1].str());
+    }
+  }
+  expect_none(missing);
+}
+
 bool is_a_test(const std::string& suite, const std::string& name) {
   const std::regex there("TEST(_F|_P)?\\(" + suite + ",\\s*" + name + "\\)");
   return std::ranges::any_of(tree(), [&](const SourceFile& file) {

@@ -54,7 +54,7 @@ class MongoDbCommands : public ::testing::Test {
     return work(operation);
   }
   Answer acquire() {
-    return run([](LockOperation& operation) { return operation.acquire(forever, watchdog); });
+    return run([](LockOperation& operation) { return operation.acquire(); });
   }
   Answer release() {
     return run([](LockOperation& operation) { return operation.release(); });
