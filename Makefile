@@ -1,7 +1,8 @@
 # What one does with a checkout of latchkey. Each target installs what it needs first.
 #
 #   make demo      build the example bank and run it
-#   make test      build everything and run every test
+#   make test      build everything and run the tests of every change
+#   make test-night  the tests that take longer, which make nightly runs
 #   make test-stores  the tests of the other stores on their servers, which make deps-stores installs
 #   make proofs    programs of PROOFS=folder that each show a defect, against an installed latchkey
 #   make nightly   what takes longer than a change may: sanitizers, packages, ABI, fuzzers, campaigns
@@ -35,9 +36,9 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-stores deps-stores bench bench-stores bench-peers soak
+.PHONY: help demo test test-night test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs clean
+.PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -81,7 +82,14 @@ demo:
 test:
 	@scripts/deps.sh test
 	$(call build,test)
-	$(call ctest,test) -LE '^(stores|chaos)$$'
+	$(call ctest,test) -j8 -LE '^(stores|chaos|night)$$'
+
+# What of the tests takes too long for every change: latchkey on the other servers of Redis's kind, and as a
+# consumer builds it.
+test-night:
+	@scripts/deps.sh test
+	$(call build,test)
+	$(call ctest,test) -L '^night$$'
 
 headers:
 	@scripts/deps.sh test
@@ -107,15 +115,17 @@ nightly:
 annotations:
 	@scripts/annotations.sh
 
-asan:
+asan-build:
 	@scripts/deps.sh clang
 	$(call build,asan)
-	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores|chaos)$$'
+
+asan: asan-build
+	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores|chaos|night)$$'
 
 tsan:
 	@scripts/deps.sh clang
 	$(call build,tsan)
-	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy|stores|chaos)$$'
+	$(call ctest,tsan) -LE '^(consumer|compile_fail|tidy|stores|chaos|night)$$'
 
 messages:
 	@scripts/deps.sh clang

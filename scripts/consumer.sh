@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds and runs a program that uses latchkey, in one of the ways in which programs take it:
 #
-#   add_subdirectory  the checkout as it is after `make deps`, beside another version of latchkey
+#   add_subdirectory  the checkout as it is after `make deps`
 #   fetch_content     a copy of the sources without dependencies, by FetchContent; LATCHKEY_DEPS says
-#                     where those are, and yaml-cpp and OpenSSL are left out
+#                     where those are, and yaml-cpp and OpenSSL are left out; one of the programs has
+#                     another version of latchkey beside it
 #   find_package      after installation
 #   pkg_config        after installation, without CMake: the program that README.md prints
 #   readme            after installation: the project that README.md prints
@@ -42,21 +43,18 @@ mkdir -p "$work"
 rm -rf "$work/build" "$work/prefix" "$work/project" "$work/source"
 project=$root/tests/consumer/$kind
 flags=${LATCHKEY_CONSUMER_FLAGS:-}
-# Those that build latchkey compile it folder by folder, as most tests do, and without optimisation and debug
-# information, which their programs do not need: a third of the time.
-arguments=()
-optimisation=-O1
+# They are compiled without optimisation and debug information, which these programs do not need. Those that
+# build latchkey compile it folder by folder, as most tests do. All of it takes a third of the time.
+arguments=() targets=()
 case $kind in
-  add_subdirectory)
-    arguments=(-DLATCHKEY_UNITY=ON "-DLATCHKEY_OTHER_VERSION=$build/liblatchkey.a")
-    optimisation=-O0
-    ;;
+  add_subdirectory) arguments=(-DLATCHKEY_UNITY=ON) ;;
   fetch_content)
     mkdir "$work/source"
     cp -r "$root"/{CMakeLists.txt,LICENSE,cmake,debug,include,lua,modules,ops,src} "$work/source"
     export LATCHKEY_DEPS=${LATCHKEY_DEPS:-$root/build/deps}
-    optimisation=-O0
+    targets=(--target memory_only two_versions)
     arguments=(-DLATCHKEY_UNITY=ON "-DLATCHKEY_FOLDER=$work/source"
+      "-DLATCHKEY_OTHER_VERSION=$build/liblatchkey.a"
       -DCMAKE_DISABLE_FIND_PACKAGE_yaml-cpp=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
     ;;
   *)
@@ -107,10 +105,10 @@ if [[ $kind == pkg_config ]]; then
 fi
 {
   cmake -G Ninja -S "$project" -B "$work/build" \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=$optimisation" \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0 \
     "-DCMAKE_CXX_FLAGS=$flags" \
     ${CCACHE:+"-DCMAKE_CXX_COMPILER_LAUNCHER=$CCACHE"} "${arguments[@]}"
-  cmake --build "$work/build"
+  cmake --build "$work/build" "${targets[@]}"
 } >>"$log" 2>&1 || { cat "$log"; exit 1; }
 if [[ $kind == readme ]]; then
   echo "running bank"
@@ -128,6 +126,7 @@ fi
 if [[ $kind == fetch_content ]]; then
   cd "$work"
   "$work/build/memory_only"
+  "$work/build/two_versions"
   for library in ssl crypto yaml-cpp hiredis; do
     if needs "$work/build/memory_only" $library; then echo "the program links $library"; exit 1; fi
   done
