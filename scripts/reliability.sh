@@ -3,16 +3,23 @@
 #
 #   make chaos | tee build/chaos-1.log     as often as you like
 #   scripts/reliability.sh [--write] build/chaos-*.log
+#   scripts/reliability.sh --nightly TABLE          lines `step seconds s ok` or `… FAILED`, of .ci/run
 #
 # Without --write it prints the tables. A run that found a violation, or did not end, is an error.
+# --nightly writes that table into the page, with the date and the commit.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 exec python3 - "$@" <<'PYTHON'
-import pathlib, re, sys
+import datetime, pathlib, re, subprocess, sys
 
 PAGE = pathlib.Path("docs/reliability.md")
-BEGIN, END = "<!-- generated: campaign -->\n", "<!-- end -->\n"
+CAMPAIGN, NIGHTLY = "<!-- generated: campaign -->\n", "<!-- generated: nightly -->\n"
+END = "<!-- end -->\n"
+
+def write(begin, text):
+    before, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(before + begin + "\n" + text + "\n" + END + rest.split(END, 1)[1])
 # What is not a sum of the runs.
 is_most = lambda name: name.startswith(("longest", "commands of scripts"))
 
@@ -50,6 +57,13 @@ def lines_of(names, columns, heads):
         text += row([name] + ["-" if cell is None else f"{cell[0]}{cell[1]}" for cell in cells])
     return text
 
+if sys.argv[1:2] == ["--nightly"]:
+    steps = [line.split() for line in pathlib.Path(sys.argv[2]).read_text().splitlines()]
+    commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], text=True).strip()
+    text = f"On {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}.\n\n"
+    text += row(["step", "seconds", "result"]) + "|---|---|---|\n"
+    write(NIGHTLY, text + "".join(row([name, seconds, how]) for name, seconds, _, how in steps))
+    sys.exit()
 paths = [word for word in sys.argv[1:] if word != "--write"]
 if not paths: sys.exit("no log of a run was given")
 totals, seeds = {}, []
@@ -76,6 +90,5 @@ text = f"{runs}, without a violation. Seeds: {', '.join(seeds)}.\n\n{figures}\n{
 if "--write" not in sys.argv:
     print(text, end="")
     sys.exit()
-before, rest = PAGE.read_text().split(BEGIN)
-PAGE.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END, 1)[1])
+write(CAMPAIGN, text)
 PYTHON
