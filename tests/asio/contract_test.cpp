@@ -157,6 +157,7 @@ struct Redis : OnOneThread {
     return detail::redis::make_redis_backend(server().unix_uri(), options());
   }
   std::string fresh_key() { return fresh("key:"); }
+  // sleeps: leases end by real time
   void pass(milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };

@@ -75,6 +75,7 @@ class MovingSlot : public Interop {
     for (const Kind& kind : kinds) {
       while (Deployment::listeners(node, key_of(kind), kind.wanted).all() == 0) {
         if (steady_clock::now() >= end) return false;
+        // sleeps: a server does not tell of listeners, so it is asked
         std::this_thread::sleep_for(10ms);
       }
     }
@@ -141,6 +142,7 @@ TEST_P(MovingSlot, AReleaseByJavaWakesCppAfterTheSlotHasMoved) {
     const auto begun = steady_clock::now();
     std::vector<std::future<Time>> granted = let_cpp_wait();
     migrate();
+    // sleeps: all have waited for the pause, however long the migration took
     std::this_thread::sleep_until(begun + pause);
     std::vector<Duration> times;
     for (std::size_t index = 0; index < kinds.size(); ++index) {
@@ -163,6 +165,7 @@ TEST_P(MovingSlot, AReleaseByCppDuringAMigrationGrantsTheLockToJava) {
   for (Hold& hold : all.holds) {
     released.push_back(std::async(std::launch::async, [&hold] { return hold.release(); }));
   }
+  // sleeps: the releases meet the migration, and a server does not tell of them
   std::this_thread::sleep_for(300ms);
   end_migration();
   for (std::future<bool>& each : released) EXPECT_TRUE(each.get());
@@ -177,6 +180,7 @@ TEST_P(MovingSlot, AReleaseByJavaDuringAMigrationWakesCpp) {
   for (const Kind& kind : kinds) {
     released.push_back(start_java(kind.name, "unlock", kind.held, key_of(kind)));
   }
+  // sleeps: the releases meet the migration, and a server does not tell of them
   std::this_thread::sleep_for(300ms);
   end_migration();
   std::vector<Duration> times;

@@ -61,6 +61,7 @@ void Contest::visit(std::uint64_t id, std::uint64_t token, std::chrono::microsec
   const std::uint64_t seen = words_->updates;
   if (token != 0 && token <= words_->last_token) ++words_->stale_tokens;
   if (token != 0) words_->last_token = token;
+  // sleeps: this is the time inside the lock
   if (inside > 0us) std::this_thread::sleep_for(inside);
   words_->updates = seen + 1;
   if (words_->occupant.exchange(0) != id) ++words_->overlaps;

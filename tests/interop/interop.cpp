@@ -45,6 +45,7 @@ std::string InteropTest::name() {
 
 void InteropTest::await_listeners(const std::string& key, LockType type, std::size_t count) const {
   EXPECT_TRUE(eventually([&] { return deployment_.listeners(key, type).all() == count; })) << key;
+  // sleeps: the attempt after the subscription is answered, too
   if (count > 0) std::this_thread::sleep_for(20ms);
 }
 

@@ -124,6 +124,7 @@ TEST_P(Interop, BothWatchdogsOutliveTheirPeriod) {
           [&, key] { EXPECT_EQ(java("a", "try", kind.wanted, key, "0 1000"), "false") << key; });
     }
   }
+  // sleeps: the watchdogs of both keep the locks for longer than a lease
   std::this_thread::sleep_for(2 * watchdog_period);
   for (const auto& check : checks) check();
   for (const Hold& hold : holds) EXPECT_FALSE(hold.lost()) << hold.key();
@@ -205,6 +206,7 @@ TEST_P(Interop, AWritersReleaseWakesAllReaders) {
       auto java2 = start_java("b", "try", LockType::READ, key, "20000 30000");
       auto cpp1 = start_cpp(key, LockType::READ), cpp2 = start_cpp(key, LockType::READ);
       await_listeners(key, LockType::READ, 3);  // Java's readers share a channel
+      // sleeps: all attempts after the subscriptions are answered, too
       std::this_thread::sleep_for(200ms);
       const auto released = steady_clock::now();
       ours.reset();

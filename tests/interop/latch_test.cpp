@@ -45,6 +45,7 @@ class InteropLatch : public Interop {
       }
       return all == count;
     })) << key;
+    // sleeps: the look after the subscription is answered, too
     if (count > 0) std::this_thread::sleep_for(20ms);
   }
 };

@@ -133,6 +133,7 @@ TEST_P(Permits, OurPermitsOutliveTheWatchdogsPeriodAndJavaMayHaveNoLease) {
     all.push_back({key, std::move(ours), java_takes(key, 1, -1)});
     ASSERT_EQ(all.back().endless.size(), 32U) << all.back().endless;
   }
+  // sleeps: the watchdogs of both keep the permits for longer than a lease
   std::this_thread::sleep_for(2 * watchdog_period);
   for (const Pair& each : all) {
     EXPECT_FALSE(each.ours.lost());

@@ -56,6 +56,7 @@ class TurnsWithJava : public InteropTest,
     contest_->phase = Contest::measured;
     const auto begun = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - begun - stalls.total() < window) {
+      // sleeps: turns are counted in a time without the stalls, which end at no event
       std::this_thread::sleep_for(10ms);
     }
     contest_->phase = Contest::over;

@@ -61,7 +61,7 @@ void run_under(const std::string& uri, int least, Disturb&& disturb) {
   int times = 0;
   while (times < least || SteadyClock::now() < end) {
     disturb(times++);
-    std::this_thread::sleep_for(1500ms);  // a while without disturbance
+    std::this_thread::sleep_for(1500ms);  // sleeps: a while without disturbance
   }
   *over = true;
   EXPECT_TRUE(children.join());
@@ -119,7 +119,7 @@ struct Inside {
     for (int seen = most_readers; now > seen && !most_readers.compare_exchange_weak(seen, now);) {
     }
     bool alone = writers == 0;
-    std::this_thread::sleep_for(length);
+    std::this_thread::sleep_for(length);  // sleeps: this is the time inside the lock
     alone = alone && writers == 0;
     --readers;
     ++reads;
@@ -128,7 +128,7 @@ struct Inside {
   }
   void write(std::chrono::milliseconds length) {
     bool alone = ++writers == 1 && readers == 0;
-    std::this_thread::sleep_for(length);
+    std::this_thread::sleep_for(length);  // sleeps: this is the time inside the lock
     alone = alone && writers == 1 && readers == 0;
     --writers;
     ++writes;
@@ -151,6 +151,7 @@ void read_and_write(const Locks& locks, Inside& inside, const std::string& key, 
         inside.write(5ms);
       }
       if (!hold.release()) ++inside.lost;
+      // sleeps: callers come at random times
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
     }
   };
@@ -184,10 +185,11 @@ TEST(DeploymentsSoak, SlotMigrationNeverAdmitsAWriterBesideAReader) {
   for (; times < 5 || SteadyClock::now() < end; ++times, std::swap(from, to)) {
     cluster.begin_migration(slot, from, to);
     inside->moving = true;
+    // sleeps: the migration lasts, so that calls meet it
     while (cluster.move_keys(slot, from, to, 1) > 0) std::this_thread::sleep_for(20ms);
     inside->moving = false;
     cluster.end_migration(slot, from, to);
-    std::this_thread::sleep_for(50ms);  // readers acquire again
+    std::this_thread::sleep_for(50ms);  // sleeps: readers acquire again
   }
   *over = true;
   EXPECT_TRUE(children.join());
@@ -233,7 +235,7 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
       waiter_id = gettid();
       static_cast<void>(others.lock("used").acquire(20s, watchdog));
     });
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // sleeps: the waiter waits by then, most times
     hold.release();
     waiter.join();
     // A joined thread may remain among the process' tasks for a moment.

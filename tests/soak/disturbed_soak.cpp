@@ -66,6 +66,7 @@ class Disturbed {
 
   void visit(const std::optional<Locks>& locks, DisturbedVisits::Place& place,
              std::minstd_rand& random) {
+    // sleeps: this is the time inside the lock
     const auto dwell = [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); };
     const bool reads = type_ == LockType::WRITE && random() % 2 == 0;
     if (!locks) return visits->visit(place, reads, Steady::now() + lease, 0, dwell);
@@ -145,7 +146,7 @@ TEST(DisturbedSoakJudge, ExcusesAVisitorWhoseHoldHadEndedBeforeItCame) {
   DisturbedVisits::Place& first = visits->new_place();
   DisturbedVisits::Place& second = visits->new_place();
   visits->visit(second, false, Steady::now() + 1h, 0, [&] {
-    std::this_thread::sleep_for(1ms);  // it counts in microseconds
+    std::this_thread::sleep_for(1ms);  // sleeps: it counts in microseconds
     visits->visit_holding(first, false, EndedHold(), [] {});
   });
   EXPECT_EQ(visits->overlaps, 0U);

@@ -51,7 +51,7 @@ class StandStills {
   std::atomic<Steady::rep> last_beat_{now()}, total_{0};
   std::jthread thread_{[this](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      std::this_thread::sleep_for(5ms);
+      std::this_thread::sleep_for(5ms);  // sleeps: a stall is a sleep that takes too long
       const Steady::rep since = now() - last_beat_;
       if (since > beat) total_ += since;
       last_beat_ = now();
@@ -125,6 +125,7 @@ class DisturbedCounters {
         const std::uint32_t counted = round.counted();
         remaining = latch.count();
         round.check(counted, remaining);
+        // sleeps: the count is read again and again, beside the counts
         std::this_thread::sleep_for(1ms);
       }
       if (Steady::now() < end) continue;
@@ -170,6 +171,7 @@ class DisturbedCounters {
         round.begin_count();
         count_down(locks.count_down_latch(name_of(number)), round);
       }
+      // sleeps: counts come at random times
       std::this_thread::sleep_for(milliseconds(random() % 30));
     }
   }

@@ -75,11 +75,12 @@ class DisturbedLeaders {
           };
           while (!stop.stop_requested() && Steady::now() < until) {
             observe();
-            std::this_thread::sleep_for(1ms);
+            std::this_thread::sleep_for(1ms);  // sleeps: the term is observed all the time
           }
           observe();  // also if the process was stopped until now, and the next one leads
         },
         {.pause = 10ms, .longest_pause = 100ms});
+    // sleeps: the process leads or waits until its end
     while (Steady::now() < processes.end()) std::this_thread::sleep_for(10ms);
   }
 

@@ -36,6 +36,7 @@ std::size_t heap_in_use() { return sanitized ? 0 : ::mallinfo2().uordblks; }
 /// Waits until the holds that hold_for keeps have ended. False if that takes 10 s.
 bool empties(const Locks& locks) {
   for (int round = 0; round < 2'000 && !locks.list().empty(); ++round) {
+    // sleeps: a hold that hold_for keeps ends without an event for others
     std::this_thread::sleep_for(5ms);
   }
   return locks.list().empty();
@@ -58,13 +59,13 @@ TEST(MemorySoak, ThreadsLoseNoUpdateAndLeaveNothing) {
     Workload workload(&locks_by_type, judge, statistics, seed_of_soak());
     workload.run(until_sample);
     EXPECT_TRUE(empties(locks_by_type.plain));
-    std::this_thread::sleep_for(50ms);  // the notifier thread delivers the last events
+    std::this_thread::sleep_for(50ms);  // sleeps: the notifier thread delivers the last events
     // A queue that grows once under load is not a leak: a leak grows in every phase.
     const auto grows = [&] {
       heap_early = heap_in_use();
       workload.run(length - until_sample);
       EXPECT_TRUE(empties(locks_by_type.plain));
-      std::this_thread::sleep_for(50ms);
+      std::this_thread::sleep_for(50ms);  // sleeps: the notifier thread delivers the last events
       heap_late = heap_in_use();
       return heap_late > heap_early + most_growth;
     };

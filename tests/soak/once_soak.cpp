@@ -108,6 +108,7 @@ class DisturbedJobs {
       } catch (const std::runtime_error&) {
         // The body threw, its lock was lost, or the server's reply did not come.
       }
+      // sleeps: callers come at random times
       std::this_thread::sleep_for(milliseconds(1 + random() % 10));
     }
   }
@@ -119,7 +120,7 @@ class DisturbedJobs {
     };
     while (Steady::now() < until) {
       observe();
-      std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(1ms);  // sleeps: the run is observed all the time
     }
     observe();  // also if the process was stopped until now
     if (judge->begun() % 4 == 0) throw std::runtime_error("one of the failures");

@@ -80,7 +80,7 @@ class PermitHolders {
       };
       do {
         observe();
-        std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(1ms);  // sleeps: the permits are observed all the time
       } while (!hold->lost() && Steady::now() < until);
       observe();  // also if the process was stopped until now, and others have the permits
     }

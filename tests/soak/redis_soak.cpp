@@ -92,11 +92,12 @@ class Stopped {
       const pid_t inside = holder->exchange(0);
       if (inside != 0) {
         ::kill(inside, SIGSTOP);
+        // sleeps: a holder is stopped for longer than its lease
         std::this_thread::sleep_for(400ms);
         ::kill(inside, SIGCONT);
         ++stops;
       }
-      std::this_thread::sleep_for(50ms);
+      std::this_thread::sleep_for(50ms);  // sleeps: it looks for a holder to stop now and then
     }
     EXPECT_TRUE(children.join());
   }
@@ -115,7 +116,7 @@ class Stopped {
       holder->store(::getpid());
       const std::uint64_t was = plain->read();
       const std::uint64_t fenced_was = fenced->read(token);
-      std::this_thread::sleep_for(10ms);
+      std::this_thread::sleep_for(10ms);  // sleeps: this is the time inside the lock
       plain->write(was + 1);
       fenced->write(token, fenced_was + 1);
       pid_t me = ::getpid();

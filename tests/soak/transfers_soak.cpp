@@ -86,7 +86,7 @@ TEST(Transfers, KeepTheTotalWhileOneOfTwoServersRestarts) {
   run_processes(uris, *vault, time, children);
   int kills = 0;
   while (std::chrono::steady_clock::now() < end - 500ms) {
-    std::this_thread::sleep_for(700ms);
+    std::this_thread::sleep_for(700ms);  // sleeps: the server runs for a while between its crashes
     fragile.kill();
     fragile.start();
     ++kills;

@@ -83,6 +83,7 @@ std::string in_one_child(Look&& look) {
       ::waitpid(child, &status, 0);
       return hangs;
     }
+    // sleeps: the end of a child is no event that has a time limit
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (WIFSIGNALED(status)) return "the child died of signal " + std::to_string(WTERMSIG(status));

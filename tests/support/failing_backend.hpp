@@ -19,6 +19,7 @@ struct Faults {
   std::atomic<bool> refusing{false};       ///< every request is refused
   std::atomic<bool> releases_hang{false};  ///< releases wait while this is true
   std::atomic<int> hanging{0};             ///< releases that have begun and not ended
+  std::atomic<int> acquires{0};
   std::atomic<int> renewals{0};
 };
 
@@ -31,6 +32,7 @@ class FailingBackend final : public SimpleBackend {
 
  protected:
   Outcome acquire(const Request& request) override {
+    ++faults_.acquires;
     throw_if_faulty();
     const std::lock_guard lock(mutex_);
     const auto [place, fresh] = holders_.try_emplace(std::string(request.key), request.id);
@@ -45,6 +47,7 @@ class FailingBackend final : public SimpleBackend {
   }
   Outcome release(const Request& request) override {
     ++faults_.hanging;
+    // sleeps: it hangs until the test ends that
     while (faults_.releases_hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --faults_.hanging;
     throw_if_faulty();

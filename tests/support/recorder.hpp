@@ -46,6 +46,7 @@ bool eventually(Condition&& condition) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= end) return false;
+    // sleeps: it asks again what no event tells
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;

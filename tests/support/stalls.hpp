@@ -32,7 +32,7 @@ class Stalls {
   void measure(const std::stop_token& stop) {
     Clock::time_point wake = next_wake_;  // only this thread changes it
     while (!stop.stop_requested()) {
-      std::this_thread::sleep_until(wake);
+      std::this_thread::sleep_until(wake);  // sleeps: a stall is a sleep that takes too long
       const std::lock_guard lock(mutex_);
       const auto woken = Clock::now();
       total_ += woken - wake;

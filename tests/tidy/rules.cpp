@@ -1,4 +1,5 @@
 // The house rules that a program can check.
+// tidy: long-file because each rule is a function of its own
 #include "rules.hpp"
 
 #include <algorithm>
@@ -200,6 +201,29 @@ Findings failed_forks_are_noticed(const SourceFile& file) {
     if (!notices(1) && !notices(2)) {
       findings.push_back(at(file, line + 1, "does not notice that it cannot fork"));
     }
+  }
+  return findings;
+}
+
+// A test that sleeps is slow on an idle machine, and wrong on a busy one.
+Findings sleeps_say_why(const SourceFile& file) {
+  // Written in two parts, as above.
+  static const std::regex call{
+      "this_thread::sle"
+      "ep_(for|until)\\("};
+  constexpr std::string_view reason = "// sleeps: ";
+  if (!file.path.starts_with("tests/")) return {};
+  Findings findings;
+  const auto lines = file.lines();
+  const auto has_reason = [&](std::size_t line) {
+    return lines[line].find(reason) != std::string_view::npos;
+  };
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    if (!std::regex_search(lines[line].begin(), lines[line].end(), call)) continue;
+    if (has_reason(line) || (line > 0 && has_reason(line - 1))) continue;
+    findings.push_back(at(file, line + 1,
+                          "sleeps: wait for an event, or say `// sleeps: <why none is there>` on "
+                          "this line or the one before"));
   }
   return findings;
 }

@@ -19,6 +19,7 @@ Findings lines_are_narrow(const SourceFile& file);
 Findings header_is_included_once(const SourceFile& file);
 Findings nothing_is_left_to_do(const SourceFile& file);
 Findings failed_forks_are_noticed(const SourceFile& file);
+Findings sleeps_say_why(const SourceFile& file);
 Findings first_line_says_why(const SourceFile& file);
 Findings comments_have_a_subject(const SourceFile& file);
 Findings uses_no_private_word(const SourceFile& file);

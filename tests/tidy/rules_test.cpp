@@ -118,6 +118,19 @@ TEST(TidyRules, AFailedForkIsNoticed) {
   EXPECT_TRUE(failed_forks_are_noticed(file("a.cpp", call + "if (id == -1) throw 1;\n")).empty());
 }
 
+TEST(TidyRules, ASleepOfATestSaysWhy) {
+  const std::string sleep =
+      "  std::this_thread::sle"
+      "ep_for(1s);";
+  EXPECT_EQ(sleeps_say_why(file("tests/unit/a.cpp", sleep + "\n")).size(), 1U);
+  EXPECT_EQ(sleeps_say_why(file("tests/unit/a.cpp", sleep + "  // a second\n")).size(), 1U);
+  const std::string why = "  // sleeps: the lease ends\n";
+  EXPECT_EQ(sleeps_say_why(file("tests/unit/a.cpp", why + "\n" + sleep + "\n")).size(), 1U);
+  EXPECT_TRUE(sleeps_say_why(file("tests/unit/a.cpp", sleep + why)).empty());
+  EXPECT_TRUE(sleeps_say_why(file("tests/unit/a.cpp", why + sleep + "\n")).empty());
+  EXPECT_TRUE(sleeps_say_why(file("src/a.cpp", sleep + "\n")).empty());
+}
+
 TEST(TidyRules, TheFirstLineSaysWhy) {
   EXPECT_EQ(first_line_says_why(file("a.cpp", "#include <a>\n")).size(), 1U);
   EXPECT_EQ(first_line_says_why(file("a.cpp", "// a.cpp\n")).size(), 1U);

@@ -38,6 +38,7 @@ TEST(Tidy, LinesAreNarrow) { expect_kept(lines_are_narrow); }
 TEST(Tidy, HeadersAreIncludedOnce) { expect_kept(header_is_included_once); }
 TEST(Tidy, NothingIsLeftToDo) { expect_kept(nothing_is_left_to_do); }
 TEST(Tidy, FailedForksAreNoticed) { expect_kept(failed_forks_are_noticed); }
+TEST(Tidy, SleepsSayWhy) { expect_kept(sleeps_say_why); }
 TEST(Tidy, FirstLinesSayWhy) { expect_kept(first_line_says_why); }
 TEST(Tidy, CommentsHaveASubject) { expect_kept(comments_have_a_subject); }
 TEST(Tidy, NoFunctionHasTheNameOfOneOfStd) { expect_kept(has_no_name_of_std); }

@@ -56,6 +56,7 @@ class StallWatch {
 
   void watch(const std::stop_token& stop) {
     for (Nanos due = now() + tick; !stop.stop_requested(); due = now() + tick) {
+      // sleeps: a stall is a sleep that takes too long
       std::this_thread::sleep_for(std::chrono::nanoseconds(tick));
       const Nanos woken = now();
       if (woken - due < stall) continue;

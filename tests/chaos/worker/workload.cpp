@@ -29,6 +29,7 @@ void put(T& field, std::type_identity_t<T> value) {
   std::atomic_ref(field).store(value, std::memory_order_release);
 }
 
+// sleeps: holders stay and callers rest for the time that was drawn
 void sleep_for(Nanos length) { std::this_thread::sleep_for(std::chrono::nanoseconds(length)); }
 
 void put_text(Visit& visit, const char* text) {

@@ -31,7 +31,7 @@ struct OverTcp {
     return detail::redis::make_redis_backend(server().tcp_uri(), options());
   }
   std::string fresh_key() { return next_key("key:"); }
-  // Leases on a real server take real time.
+  // sleeps: leases on a real server take real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };

@@ -90,7 +90,7 @@ TEST_F(RedisRestart, TheFirstAcquireAfterARestartIsGrantedSoon) {
       auto hold = locks.lock("k").acquire(20s, watchdog);
       delays.push_back(Clock::system().now().time_since_epoch());
     });
-    std::this_thread::sleep_for(50ms);  // real time of an outage
+    std::this_thread::sleep_for(50ms);  // sleeps: real time of an outage
     server_.start();
     const auto back = Clock::system().now().time_since_epoch();
     waiter.join();

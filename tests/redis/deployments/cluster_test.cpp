@@ -125,7 +125,7 @@ TEST_F(RedisClusterTest, AWaiterIsWokenByEitherKindOfChannel) {
     const char* const of = shards ? "SHARDCHANNELS" : "CHANNELS";
     EXPECT_TRUE(
         eventually([&] { return !client({"PUBSUB", of, "*" + key + "*"}).list().empty(); }));
-    std::this_thread::sleep_for(2s);  // the safety poll is far apart by now
+    std::this_thread::sleep_for(2s);  // sleeps: the safety poll is far apart by now
     const Stalls stalls;
     const auto released = SteadyClock::now();
     hold.release();
@@ -143,9 +143,11 @@ TEST_F(RedisClusterTest, AHoldAndItsWaiterFollowAMigratedSlot) {
     const std::size_t slot = cluster().slot_of(key), from = owner_of(key), to = other_than(from);
     Hold hold = connect_with(kind).lock(key).acquire(forever, watchdog);
     Waiter waiter(locks, key);
+    // sleeps: the attempt after the subscription is answered, too
     std::this_thread::sleep_for(200ms);
     cluster().migrate_slot(slot, from, to);
     EXPECT_TRUE(hold.extend(40s));
+    // sleeps: the waiter learns where the slot is now, and no server tells of it
     std::this_thread::sleep_for(1500ms);
     const Stalls stalls;
     const auto released = SteadyClock::now();
@@ -176,7 +178,7 @@ TEST_F(RedisClusterTest, LocksAreAcquiredAndReleasedDuringAMigration) {
   EXPECT_EQ(cluster().node(to).client()({"DBSIZE"}).integer(), 1) << "a new key, with the new one";
   std::thread fair(
       [&] { EXPECT_TRUE(locks.lock(tag + "fair", LockType::FAIR).try_acquire(10s).has_value()); });
-  std::this_thread::sleep_for(100ms);
+  std::this_thread::sleep_for(100ms);  // sleeps: the call meets TRYAGAIN, most times
   cluster().move_keys(slot, from, to);
   EXPECT_TRUE(stays.release()) << "the key is there, the slot is not yet";
   cluster().end_migration(slot, from, to);

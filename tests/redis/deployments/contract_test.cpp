@@ -31,6 +31,7 @@ struct OverCluster {
     return detail::redis::make_redis_backend(cluster.uri(), options());
   }
   std::string fresh_key() { return next_key(); }
+  // sleeps: leases end by real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };
@@ -42,6 +43,7 @@ struct OverSentinels {
     return detail::redis::make_redis_backend(group.uri() + "?min_replicas=1", options());
   }
   std::string fresh_key() { return next_key(); }
+  // sleeps: leases end by real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };

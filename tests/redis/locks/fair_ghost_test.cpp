@@ -72,7 +72,7 @@ TEST_F(RedisFairGhost, APlaceGivenUpWhileCutOffIsRemovedOnReconnection) {
   ASSERT_TRUE(come_to(1));
   cut_off();
   EXPECT_FALSE(ghost.get());
-  std::this_thread::sleep_for(2s);  // longer than the lease that it requested
+  std::this_thread::sleep_for(2s);  // sleeps: longer than the lease that it requested
   EXPECT_EQ(places(), 1U);
   proxy_.refuse(false);
   EXPECT_TRUE(come_to(0)) << "its place is given up as soon as it can be";

@@ -72,6 +72,7 @@ TEST_P(ForeignRelease, TheFirstInLineTakesALockThatRedissonDeletesAtOnce) {
     const std::string key = "deleted:" + std::to_string(round);
     const Hold hold = holder.lock(key, GetParam()).acquire(0ms, 30s);
     Waiter waiter(server_.unix_uri(), key, GetParam());
+    // sleeps: the lock is held for longer than a critical section lasts
     std::this_thread::sleep_for(
         150ms);  // the lock is held for longer than a critical section lasts
     const auto deleted = force_unlock(key);
@@ -89,6 +90,7 @@ TEST_P(ForeignRelease, SoDoesTheNextOneAfterAHandOver) {
     const std::string key = "deleted:" + std::to_string(round);
     Hold hold = holder.lock(key, GetParam()).acquire(0ms, 30s);
     Waiter first(server_.unix_uri(), key, GetParam()), second(server_.unix_uri(), key, GetParam());
+    // sleeps: the lock is held for longer than a critical section lasts
     std::this_thread::sleep_for(150ms);
     EXPECT_TRUE(hold.release());
     ASSERT_TRUE(first.recorder.await(Event::Kind::granted, 1));

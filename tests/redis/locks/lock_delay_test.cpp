@@ -118,7 +118,7 @@ TEST_F(RedisLockDelay, ALockThatAReleaseGrantsHasItBeforeItsHolderBelieves) {
 TEST_F(RedisLockDelay, ALostHoldThatIsReleasedFreesTheLock) {
   const Locks one = connect(), other = connect();
   Hold hold = one.lock("k").acquire(1s, Lease(100ms).lock_delay(1h));
-  while (!hold.lost()) std::this_thread::sleep_for(5ms);
+  ASSERT_TRUE(eventually([&] { return hold.lost(); }));
   EXPECT_FALSE(other.lock("k").try_acquire(0ms, 30s));
   EXPECT_FALSE(hold.release());
   EXPECT_TRUE(other.lock("k").try_acquire(20s, 30s)) << "the server was told after the answer";

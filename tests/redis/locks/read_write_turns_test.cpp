@@ -26,7 +26,7 @@ class ReadWriteTurns : public ::testing::Test {
     for (int thread = 0; thread < threads; ++thread) start(client, type, grants);
   }
   void stop_after(std::chrono::milliseconds time) {
-    std::this_thread::sleep_for(time);
+    std::this_thread::sleep_for(time);  // sleeps: turns are counted in this time
     threads_.clear();
   }
 
@@ -36,7 +36,7 @@ class ReadWriteTurns : public ::testing::Test {
       while (!stopped.stop_requested()) {
         const Hold hold = client.lock("k", type).acquire(30s, 30s);
         ++grants;
-        std::this_thread::sleep_for(2ms);
+        std::this_thread::sleep_for(2ms);  // sleeps: this is the time inside the lock
       }
     });
   }

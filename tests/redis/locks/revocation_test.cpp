@@ -168,6 +168,7 @@ TEST_F(RedisRevocation, EndsTheTermOfALeaderPolitely) {
   const Locks locks = connect(&recorder);
   std::atomic<int> stopped = 0;
   const Leader leader = locks.leader("leader", [&](const std::stop_token& stop, std::uint64_t) {
+    // sleeps: a body that asks, as those of users do
     while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
     ++stopped;
   });

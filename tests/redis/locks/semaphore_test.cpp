@@ -124,7 +124,7 @@ TEST_F(RedisSemaphore, AHandOffTakesAtMostTwoCommandsHoweverManyWait) {
   for (int number = 0; number < waiters; ++number) {
     threads.emplace_back([&] {
       const Hold hold = exports.acquire(1, 60s, watchdog);
-      std::this_thread::sleep_for(6ms);  // longer than a cohort
+      std::this_thread::sleep_for(6ms);  // sleeps: longer than a cohort
     });
   }
   ASSERT_TRUE(recorder.await(Event::Kind::waiting, waiters));
@@ -146,7 +146,7 @@ class BusyThreads {
         while (!stop.stop_requested()) {
           const Hold hold = semaphore.acquire(1, 60s, watchdog);
           ++grants_;
-          std::this_thread::sleep_for(3ms);
+          std::this_thread::sleep_for(3ms);  // sleeps: this is the time with a permit
         }
       });
     }

@@ -34,8 +34,10 @@ class RedisUnknown : public ::testing::TestWithParam<bool> {
 
   // A delayed command may still arrive: no key may exist after a second, nor later.
   void expect_no_key() {
+    // sleeps: nothing tells that a delayed command will not arrive
     std::this_thread::sleep_for(1s);
     EXPECT_TRUE(eventually([&] { return !there(); }));
+    // sleeps: nothing tells that a delayed command will not arrive
     std::this_thread::sleep_for(200ms);
     EXPECT_FALSE(there());
   }
@@ -61,7 +63,8 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterItsCompensationLeavesNoKey) {
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)), BackendUnavailable);
   proxy_.cut_clients();
   ASSERT_TRUE(eventually([&] { return proxy_.connections() == 1; })) << "connected again";
-  std::this_thread::sleep_for(300ms);  // its compensation has gone through the new connection
+  // sleeps: its compensation has gone through the new connection
+  std::this_thread::sleep_for(300ms);
   proxy_.pass(FaultProxy::Direction::to_server);  // now the acquire arrives
   expect_no_key();
 }
@@ -71,7 +74,7 @@ TEST_P(RedisUnknown, AnAcquireDelayedUntilAfterTheReleaseOfItsNextAttemptLeavesN
   proxy_.hold(FaultProxy::Direction::to_server);
   std::optional<Hold> hold;
   std::thread caller([&] { hold = locks.lock("k").try_acquire(20s, 30s); });
-  std::this_thread::sleep_for(1200ms);  // the first attempt's reply is overdue
+  std::this_thread::sleep_for(1200ms);  // sleeps: the first attempt's reply is overdue
   proxy_.cut_clients();
   caller.join();
   ASSERT_TRUE(hold) << "granted over the new connection";
@@ -89,6 +92,7 @@ TEST_P(RedisUnknown, ADelayedReleaseDoesNotFreeALaterHold) {
   const Locks direct = Locks::connect(server_.tcp_uri());
   const Hold later = direct.lock("k").acquire(0ms, 30s);
   proxy_.pass(FaultProxy::Direction::to_server);
+  // sleeps: nothing tells that the release has found another hold
   std::this_thread::sleep_for(500ms);
   EXPECT_TRUE(there()) << "the delayed release was not for this hold";
 }
@@ -97,6 +101,7 @@ TEST_P(RedisUnknown, ACallLeavesNoKeyWhereverTheConnectionIsCut) {
   const Locks locks = connect();
   for (int round = 0; round < 10; ++round) {
     std::thread cutter([&] {
+      // sleeps: the cut comes at another moment of the call in each round
       std::this_thread::sleep_for(std::chrono::microseconds(150 * round));
       proxy_.cut();
     });

@@ -63,6 +63,7 @@ class UnwillingServer : public ::testing::TestWithParam<Trouble> {
         control_({"CLIENT", "KILL", "TYPE", "pubsub"});
         control_({"CLIENT", "KILL", "TYPE", "normal"});
         body();
+        // sleeps: the trouble lasts for longer than one attempt
         std::this_thread::sleep_for(trouble);
         control_({"CONFIG", "SET", "maxclients", "1000"});
     }
@@ -102,7 +103,7 @@ class UnwillingServer : public ::testing::TestWithParam<Trouble> {
     control_({"BGSAVE"});
     ASSERT_TRUE(snapshot_is("err"));
     body();
-    std::this_thread::sleep_for(trouble);
+    std::this_thread::sleep_for(trouble);  // sleeps: the trouble lasts for longer than one attempt
     std::filesystem::remove(server_.folder() / "dump.rdb");
     control_({"BGSAVE"});
     ASSERT_TRUE(snapshot_is("ok"));

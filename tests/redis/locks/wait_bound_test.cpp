@@ -170,7 +170,7 @@ TEST_F(RedisWaitBound, ALockTimeoutDoesNotWaitForTheHoldersName) {
   const Locks others = connect(server_.tcp_uri());
   const Hold busy = others.lock("k").acquire(0ms, 30s);
   std::thread freezes([&] {
-    std::this_thread::sleep_for(500ms);  // in the midst of the wait
+    std::this_thread::sleep_for(500ms);  // sleeps: in the midst of the wait
     server_.stop();
   });
   const Stalls stalls;

@@ -95,6 +95,7 @@ TEST(ConnectionMultiplexer, AServerIsNotDeadBecauseNobodyReadItsReply) {
   Entry unread, next;
   requests.fill(unread, Verb::acquire);
   requests.submit(unread);
+  // sleeps: the reply is overdue, and nobody waits for it
   std::this_thread::sleep_for(2 * timeout + 100ms);
   requests.fill(next, Verb::acquire);
   requests.submit(next);

@@ -36,6 +36,7 @@ struct SetQuorum {
     static std::atomic<int> last{0};
     return "key:" + std::to_string(++last);
   }
+  // sleeps: leases end by real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };

@@ -28,6 +28,7 @@ struct SetStore {
     static std::atomic<int> last{0};
     return "key:" + std::to_string(++last);
   }
+  // sleeps: leases end by real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 

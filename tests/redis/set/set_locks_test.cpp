@@ -107,7 +107,7 @@ TEST_F(RedisSet, AReleaseWakesAWaiterOfAnotherProcessAtOnce) {
   });
   ASSERT_TRUE(eventually(
       [&] { return !client_({"PUBSUB", "CHANNELS", "latchkey_set_channel:{k}"}).list().empty(); }));
-  std::this_thread::sleep_for(50ms);  // the attempt after the subscription is answered, too
+  std::this_thread::sleep_for(50ms);  // sleeps: the attempt after the subscription is answered, too
   const Stalls stalls;
   const auto released = SteadyClock::now();
   EXPECT_TRUE(hold.release());
@@ -120,6 +120,7 @@ TEST_F(RedisSet, TheSilentReleaseOfAnotherLibraryIsSeen) {
   const Locks locks = connect();
   client_({"SET", "k", "0123456789abcdef0123456789abcdef", "NX", "PX", "60000"});
   std::thread other([&] {
+    // sleeps: the call waits meanwhile, for a release of which nobody tells it
     std::this_thread::sleep_for(300ms);
     server_.client()({"DEL", "k"});
   });

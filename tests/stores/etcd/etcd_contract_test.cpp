@@ -23,6 +23,7 @@ struct Etcd {
     return etcd_backend(shared_etcd().uri("session=30s"), options());
   }
   std::string fresh_key() { return fresh_etcd_key(); }
+  // sleeps: leases end by real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
   /// Revokes the leases of the keys that exist.

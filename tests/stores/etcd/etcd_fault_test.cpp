@@ -89,7 +89,7 @@ TEST_F(EtcdFaults, AShortFreezeLeavesAHold) {
 TEST_F(EtcdFaults, AFreezeLongerThanTheLeaseLosesTheHold) {
   Hold hold = locks_.lock("key").acquire(1s, 1s);
   server_.stop();
-  std::this_thread::sleep_for(1100ms);
+  std::this_thread::sleep_for(1100ms);  // sleeps: the lease ends
   EXPECT_TRUE(hold.lost());
   server_.resume();
   EXPECT_FALSE(hold.release());
@@ -102,7 +102,7 @@ TEST_F(EtcdFaults, AFreezeUnderAWait) {
                            [&] { return other_.lock("key").acquire(forever, 5s).release(); });
   EXPECT_TRUE(eventually([&] { return server_.keys("key/").size() == 2; }));
   server_.stop();
-  std::this_thread::sleep_for(1s);
+  std::this_thread::sleep_for(1s);  // sleeps: the server is silent for a while
   server_.resume();
   EXPECT_TRUE(hold.extend(10s));
   EXPECT_TRUE(hold.release());
@@ -164,7 +164,7 @@ TEST_F(EtcdFaults, AnAcquireWhoseReplyIsLostIsFound) {
   auto waiter =
       std::async(std::launch::async, [&] { return locks_.lock("key").acquire(10s, 5s).release(); });
   EXPECT_TRUE(eventually([&] { return server_.keys("key/").size() == 1; }));
-  std::this_thread::sleep_for(100ms);
+  std::this_thread::sleep_for(100ms);  // sleeps: the watch after the key is answered, too
   proxy_.cut();
   proxy_.pass(FaultProxy::Direction::to_client);
   EXPECT_TRUE(waiter.get());

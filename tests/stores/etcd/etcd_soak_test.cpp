@@ -63,6 +63,7 @@ class EtcdSoak : public ::testing::Test {
       const std::optional<Hold> hold = lock.try_acquire(1s, lease);
       if (!hold) return;
       judges_->of[at].visit_holding(place, false, *hold,
+                                    // sleeps: this is the time inside the lock
                                     [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
     } catch (const BackendUnavailable&) {
       ::poll(nullptr, 0, 10);

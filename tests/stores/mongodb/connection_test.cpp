@@ -51,6 +51,7 @@ TEST(MongoDbConnection, AReadThatIsNotAnsweredIsSentOnce) {
   std::atomic<bool> is_slow = false;
   const FakeMongoServer server([&](std::string_view command) {
     if (command == "find") ++finds;
+    // sleeps: the answer is late
     if (command == "find" && is_slow) std::this_thread::sleep_for(450ms);
     return std::string();
   });

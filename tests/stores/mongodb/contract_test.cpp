@@ -19,7 +19,7 @@ namespace {
 struct NativeLayout {
   std::unique_ptr<Backend> backend() { return connect_mongodb(shared_ferretdb().uri()); }
   std::string fresh_key() { return next_key("key:"); }
-  // Leases on a real server take real time.
+  // sleeps: leases on a real server take real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };

@@ -98,7 +98,7 @@ class MongoDbOutage : public ::testing::Test {
   }
   void freeze() {
     server_->stop();
-    std::this_thread::sleep_for(1'200ms);  // longer than a command may take
+    std::this_thread::sleep_for(1'200ms);  // sleeps: longer than a command may take
     server_->resume();
   }
 

@@ -96,6 +96,7 @@ class MongoSoak {
           key_of(at), {.type = type, .wait = 1s, .lease = lease, .fenced = fenced});
       if (!hold) return;
       visits[at]->visit_holding(place, reads, *hold,
+                                // sleeps: this is the time inside the lock
                                 [&] { std::this_thread::sleep_for(random() % 1'000 * 1us); });
     } catch (const BackendUnavailable&) {
       return;  // the server was killed

@@ -63,7 +63,7 @@ TEST_F(MysqlBatch, EachRequestOfAJointStatementHasItsOwnOutcome) {
   group.add(Verb::acquire, mine, LockType::REENTRANT, id, 20s);
   group.add(Verb::acquire, expired, LockType::REENTRANT, other, 1ms);
   EXPECT_EQ(kinds_of(group.send(*backend_)), Kinds(3, Kind::granted));
-  std::this_thread::sleep_for(2ms);  // the lease
+  std::this_thread::sleep_for(2ms);  // sleeps: the lease ends
   for (const std::string& key : {free, busy, mine, expired}) {
     group.add(Verb::acquire, key, LockType::REENTRANT, id, 60s);
   }
@@ -102,6 +102,7 @@ TEST_F(MysqlBatch, AWaiterAsksSoonAtFirstAndSeldomLater) {
     return group.send(*backend_).front().retry_after;
   };
   EXPECT_EQ(pause(), 2ms);
+  // sleeps: the pause grows with the time that a caller has waited
   std::this_thread::sleep_for(45ms);
   EXPECT_EQ(pause(), 10ms);
   group.add(Verb::leave, key, LockType::REENTRANT, id);

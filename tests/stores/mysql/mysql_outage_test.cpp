@@ -44,7 +44,7 @@ void cause(Fault fault) {
       return;
     case Fault::freeze:
       server.stop();
-      std::this_thread::sleep_for(800ms);  // longer than command_timeout
+      std::this_thread::sleep_for(800ms);  // sleeps: longer than command_timeout
       server.resume();
       return;
     case Fault::disconnect: EXPECT_GT(server.disconnect_users(), 0); return;
@@ -120,7 +120,7 @@ TEST_F(MysqlLoss, AHoldIsLostInTimeIfTheServerFreezesForLonger) {
   const Locks locks = connect();
   Hold hold = locks.lock(key_).acquire(0ms, 1s);
   mysql_server().stop();
-  std::this_thread::sleep_for(1s);
+  std::this_thread::sleep_for(1s);  // sleeps: the lease ends
   EXPECT_TRUE(hold.lost());
   mysql_server().resume();
   await("another holder",
@@ -157,7 +157,7 @@ TEST_F(MysqlLoss, ADelayedAcquireDoesNotRunAfterTheNextConnectionIsUp) {
   const Outcome next = probe.send(Verb::verify, key_, LockType::REENTRANT, id);
   EXPECT_EQ(next.kind, Outcome::Kind::gone) << next.reason;
   root("COMMIT");
-  std::this_thread::sleep_for(100ms);
+  std::this_thread::sleep_for(100ms);  // sleeps: nothing tells that a command has done nothing
   EXPECT_EQ(probe.send(Verb::verify, key_, LockType::REENTRANT, id).kind, Outcome::Kind::gone);
   root("DELETE FROM latchkey_locks");
 }

@@ -159,7 +159,7 @@ TEST_F(MysqlPermissions, AFailedSweepDoesNotUndoTheNextGrant) {
   ASSERT_EQ(probe.acquire("k", LockType::REENTRANT, id, 60s).kind, Outcome::Kind::granted);
   EXPECT_EQ(root_.one("SELECT COUNT(*) FROM shop.latchkey_locks WHERE name = 'k'"), "1")
       << "the grant is not committed";
-  std::this_thread::sleep_for(1100ms);  // the interval of sweeps
+  std::this_thread::sleep_for(1100ms);  // sleeps: the interval of sweeps
   EXPECT_EQ(probe.acquire("k", LockType::REENTRANT, probe.fresh_id(), 60s).kind,
             Outcome::Kind::busy);
   EXPECT_EQ(probe.send(Verb::verify, "k", LockType::REENTRANT, id).kind, Outcome::Kind::granted);

@@ -107,7 +107,7 @@ TEST_F(MysqlSettings, ALimitForTheTimeOfStatementsDoesNotEndAWait) {
           "' FOR UPDATE");
   auto waiter = std::async(std::launch::async,
                            [&] { return locks.lock(key_).try_acquire(20s, watchdog).has_value(); });
-  std::this_thread::sleep_for(600ms);  // longer than the limit
+  std::this_thread::sleep_for(600ms);  // sleeps: longer than the limit
   session("COMMIT");
   EXPECT_TRUE(waiter.get());
 }

@@ -33,6 +33,7 @@ struct InShedLock {
   InShedLock() { make_table(); }
   std::unique_ptr<Backend> backend() { return make_mysql(shedlock_uri()); }
   std::string fresh_key() { return next_key(); }
+  // sleeps: leases end by real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };
@@ -92,7 +93,7 @@ TEST_F(MysqlShedLock, AnExpiredHoldDoesNotFreeTheNextHolder) {
   const Locks locks = Locks::connect(shedlock_uri());
   ShedLockPeer peer(key_, "web-1");
   Hold hold = locks.lock(key_).acquire(0ms, 100ms);
-  std::this_thread::sleep_for(150ms);
+  std::this_thread::sleep_for(150ms);  // sleeps: the lease ends
   EXPECT_TRUE(hold.lost());
   ASSERT_TRUE(peer.lock("30000000"));
   EXPECT_FALSE(hold.release());

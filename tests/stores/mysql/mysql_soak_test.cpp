@@ -134,7 +134,7 @@ TEST(MysqlSoak, KilledProcessesAndAKilledServerLeaveNoOverlapAndNoRow) {
   bool server_killed = false;
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed_of_soak()));
   while (std::chrono::steady_clock::now() < end - 1s) {
-    std::this_thread::sleep_for(1s);
+    std::this_thread::sleep_for(1s);  // sleeps: workers run for a while between the faults
     if (!server_killed && std::chrono::steady_clock::now() > begin + (end - begin) / 2) {
       server.kill();
       server.start();
@@ -166,13 +166,13 @@ TEST(MysqlSoak, KilledProcessesAndAKilledServerLeaveNoOverlapAndNoRow) {
     EXPECT_LE(cell.updates, cell.made + kills * threads);
   }
   // The locks of killed processes are free, and their rows swept, after the lease.
-  std::this_thread::sleep_for(3s);
+  std::this_thread::sleep_for(3s);  // sleeps: the leases of killed processes end
   register_mysql();
   const Locks locks = Locks::connect(server.uri());
   for (std::size_t at = 0; at < types.size(); ++at) {
     EXPECT_TRUE(locks.lock("soak:" + std::to_string(at), LockType::WRITE).try_acquire(0ms, 1s));
   }
-  std::this_thread::sleep_for(1100ms);
+  std::this_thread::sleep_for(1100ms);  // sleeps: the interval of sweeps
   EXPECT_TRUE(locks.lock("another").try_acquire());
   EXPECT_EQ(server.session().one("SELECT COUNT(*) FROM latchkey_locks"), "0");
   EXPECT_EQ(server.session().one("SELECT COUNT(*) FROM latchkey_members"), "0");

@@ -17,7 +17,7 @@ namespace {
 struct OverTcp {
   std::unique_ptr<Backend> backend() { return connect_backend(shared_server().uri()); }
   std::string fresh_key() { return next_key("key:"); }
-  // Leases on a real server take real time.
+  // sleeps: leases on a real server take real time
   void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 };

@@ -51,7 +51,7 @@ const Fault faults[] = {
     {"Freeze",
      [](PostgresqlServer& server) {
        server.stop();
-       std::this_thread::sleep_for(3s);  // longer than command_timeout
+       std::this_thread::sleep_for(3s);  // sleeps: longer than command_timeout
        server.resume();
      }},
 };

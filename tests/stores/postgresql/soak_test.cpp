@@ -69,6 +69,7 @@ class Workload {
                             {.type = type, .wait = 1s, .lease = lease, .fenced = fenced});
       if (!hold) return;
       visits->keys[key].visit_holding(place, reads, *hold,
+                                      // sleeps: this is the time inside the lock
                                       [&] { std::this_thread::sleep_for(random() % 500 * 1us); });
     } catch (const BackendUnavailable&) {
       return;  // the server was being started again

@@ -152,7 +152,7 @@ TEST(PostgresqlTrust, ARoleThatKeepsTheMutexOfAKeyEndsNoHold) {
       }
     });
   }
-  std::this_thread::sleep_for(9s);  // three leases
+  std::this_thread::sleep_for(9s);  // sleeps: three leases
   EXPECT_FALSE(hold.lost());
   EXPECT_FALSE(beside.lost());
   EXPECT_TRUE(hold.release());

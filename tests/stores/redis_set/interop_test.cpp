@@ -155,7 +155,7 @@ TEST_P(SetInterop, NeitherIsInsideWhileTheOtherIs) {
   std::atomic<int> inside = 0, overlaps = 0, done = 0;
   const auto section = [&] {
     if (inside.fetch_add(1) != 0) ++overlaps;
-    std::this_thread::sleep_for(2ms);
+    std::this_thread::sleep_for(2ms);  // sleeps: this is the time inside the lock
     --inside;
     ++done;
   };

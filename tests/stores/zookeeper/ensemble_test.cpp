@@ -103,7 +103,7 @@ TEST_F(ZooKeeperEnsemble, AFollowerThatIsCutOffFromTheLeaderProlongsNoHold) {
   const Locks one = connect_zookeeper(ensemble.at(2).uri("/locks"), 1500ms);
   const Locks other = connect_zookeeper(ensemble.at(0).uri("/locks"), 1500ms);
   Hold hold = one.lock("key").acquire(10s, watchdog);
-  std::this_thread::sleep_for(1s);  // some renewals
+  std::this_thread::sleep_for(1s);  // sleeps: some renewals
   auto next = std::async(std::launch::async, [&] {
     const Hold granted = other.lock("key").acquire(30s, watchdog);
     return std::chrono::steady_clock::now();

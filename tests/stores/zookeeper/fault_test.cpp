@@ -45,7 +45,7 @@ TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveARestartOfTheServer) {
   await_waiter(locks);
   own.kill();
   own.start();
-  std::this_thread::sleep_for(1s);
+  std::this_thread::sleep_for(1s);  // sleeps: the session is taken up again meanwhile
   EXPECT_FALSE(hold.lost());
   await("the release", [&] { return hold.release() || hold.lost() ? "" : "unconfirmed"; });
   EXPECT_TRUE(waiter.get());
@@ -164,7 +164,8 @@ TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGav
   proxy.hold(Direction::to_client);
   EXPECT_THROW(static_cast<void>(locks.lock("key").try_acquire(50ms, 300ms)), BackendUnavailable);
   await("the node", [&] { return direct.inspect("key").locked ? "" : "not made"; });
-  std::this_thread::sleep_for(400ms);  // the lease ends while the release waits for the acquire
+  // sleeps: the lease ends while the release waits for the acquire
+  std::this_thread::sleep_for(400ms);
   proxy.cut();
   EXPECT_TRUE(direct.lock("key").try_acquire(4s));
 }
@@ -213,10 +214,10 @@ TEST_F(ZooKeeperFaults, AnIdleConnectionComesBackWithoutAnError) {
   {
     const Hold hold = locks.lock("key").acquire(1s, watchdog);
   }
-  std::this_thread::sleep_for(3s);  // its session ends meanwhile
+  std::this_thread::sleep_for(3s);  // sleeps: its session ends meanwhile
   std::optional<Hold> hold = locks.lock("key").try_acquire(0s, watchdog);
   ASSERT_TRUE(hold);
-  std::this_thread::sleep_for(3s);  // the watchdog keeps the session
+  std::this_thread::sleep_for(3s);  // sleeps: the watchdog keeps the session
   EXPECT_FALSE(hold->lost());
   EXPECT_TRUE(hold->release());
 }
@@ -230,6 +231,7 @@ TEST_F(ZooKeeperFaults, AStartedProgramInheritsNoConnection) {
   }
   const Process program({"sleep", "60"}, "/dev/null");
   for (const auto idle : {2500ms, 4000ms}) {
+    // sleeps: the session idles for longer than it may be silent
     std::this_thread::sleep_for(idle);
     EXPECT_TRUE(locks.lock("key").try_acquire(0s));
   }

@@ -124,7 +124,7 @@ TEST_F(ZooKeeperSoak, KillsOfProcessesAndOfTheServerOverlapNothing) {
   bool restarted = false;
   const auto pause = std::max<std::chrono::milliseconds>(length / 20, 1s);
   for (std::size_t at = 0; end - std::chrono::steady_clock::now() > 3s && runs < 60; ++at) {
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(pause);  // sleeps: workers run for a while between the faults
     const auto [id, run] = running[at % processes];
     ::kill(id, SIGKILL);
     ::waitpid(id, nullptr, 0);

@@ -257,14 +257,17 @@ TEST_F(ZooKeeperStart, WaitersWatchTheirPredecessorsOnly) {
       return queue.size() == static_cast<std::size_t>(number) ? "" : "missing";
     });
   }
-  std::this_thread::sleep_for(300ms);
-  std::istringstream lines(server().ask("wchp"));  // a path, then its sessions, one a line
   int paths = 0, sessions = 0;
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with('\t')) inside = line.starts_with(folder + "/key/_c_");
-    if (inside) ++(line.starts_with('\t') ? sessions : paths);
-  }
+  await("the watches", [&] {
+    std::istringstream lines(server().ask("wchp"));  // a path, then its sessions, one a line
+    paths = sessions = 0;
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with('\t')) inside = line.starts_with(folder + "/key/_c_");
+      if (inside) ++(line.starts_with('\t') ? sessions : paths);
+    }
+    return sessions >= 4 ? "" : "missing";
+  });
   EXPECT_EQ(paths, 4);
   EXPECT_EQ(sessions, 4);
   hold.reset();
@@ -281,7 +284,7 @@ TEST_F(ZooKeeperStart, AForkedChildLeavesTheParentsSessionAlone) {
     CHILD_EXPECT(child, own.has_value());
   });
   EXPECT_EQ(found, "");
-  std::this_thread::sleep_for(3s);
+  std::this_thread::sleep_for(3s);  // sleeps: longer than a session lasts without its watchdog
   EXPECT_FALSE(hold.lost());
   EXPECT_TRUE(hold.release());
 }

@@ -61,6 +61,7 @@ class ZooKeeperWaiting : public ZooKeeperTest {
             const auto hold = all[index].lock("key", type).try_acquire(wait, lease);
             if (!hold) continue;
             if (type == types.back()) gap.granted();
+            // sleeps: this is the time inside the lock
             std::this_thread::sleep_for(std::chrono::milliseconds(random() % 30));
           } catch (const BackendUnavailable&) {
             // The machine is busy: no reply within the wait.

@@ -64,6 +64,7 @@ TEST(Clock, SleepersCheckTheBootClockOnceASecond) {
   std::atomic<bool> back = false;
   std::thread helper([&] {
     for (int round = 0; round < 500 && !back; ++round)
+      // sleeps: it ends early as soon as the waiter is back
       std::this_thread::sleep_for(milliseconds(10));
     condition.notify_all();  // so that a failure does not hang
   });

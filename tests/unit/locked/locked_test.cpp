@@ -200,7 +200,7 @@ TEST_F(Locked, EndsItsWaitWithTheStopToken) {
   const latchkey::Hold other = hold_as_another("busy");
   std::stop_source source;
   std::jthread stopper([&] {
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // sleeps: the call waits by then, most times
     source.request_stop();
   });
   const auto waiting = [&] {
@@ -272,7 +272,7 @@ TEST_F(Locked, KeepsTheKeyUntilHoldForHasPassed) {
   LOCKED("brief", LockType::REENTRANT, 1s, 30s).hold_for(10s) AROUND(){};
   EXPECT_TRUE(is_locked("brief"));
   LOCKED("slow", LockType::REENTRANT, 1s, 30s).hold_for(5ms) AROUND() {
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // sleeps: the body takes longer than hold_for
   };
   EXPECT_FALSE(is_locked("slow"));
   const auto too_long = [] { LOCKED("k", LockType::REENTRANT, 1s, 1s).hold_for(2s) AROUND(){}; };

@@ -190,7 +190,7 @@ TEST_F(Strategies, AnUnconfirmedReleaseFollowsItsOwnSetting) {
   faults_.silent = false;
   const int too_slow =
       LOCKED("a third").in(listening).on_lost(strategy::report).hold_for(1ms) AROUND() {
-    std::this_thread::sleep_for(2ms);
+    std::this_thread::sleep_for(2ms);  // sleeps: the body takes longer than hold_for
     faults_.silent = true;
     return ++ran_;
   };

@@ -147,6 +147,7 @@ TEST_P(CancelTest, CancelMayRaceWithTheEndOfTheWait) {
     Attempt made = attempt(stop);
     made.wait = 1ms;
     std::thread canceller([&] {
+      // sleeps: the request comes at another moment of the call in each round
       std::this_thread::sleep_for(std::chrono::microseconds(900 + 3 * round));
       stop.request_stop();
     });

@@ -8,13 +8,13 @@
 #include <functional>
 #include <future>
 #include <string>
-#include <thread>
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/locks.hpp>
 
 #include "support/failing_backend.hpp"
 #include "support/manual_locks.hpp"
+#include "support/recorder.hpp"
 
 namespace latchkey {
 namespace {
@@ -185,7 +185,7 @@ TEST_F(SilenceTest, ThatEndsDuringTheWaitGrantsTheLock) {
   faults.silent = true;
   auto waiter =
       std::async(std::launch::async, [&] { return locks.lock("k").acquire(10s, watchdog); });
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(tests::eventually([&] { return faults.acquires > 0; }));
   faults.silent = false;
   EXPECT_TRUE(waiter.get().release());
 }

@@ -150,7 +150,7 @@ TEST_F(ForkTest, ForkWhileAThreadWaits) {
     lock.lock();
     std::thread waiter([&] { const std::scoped_lock guard{lock}; });
     ASSERT_TRUE(counter.await(Kind::attempt, attempts += 2));
-    std::this_thread::sleep_for(5ms);  // so that it sleeps, most times
+    std::this_thread::sleep_for(5ms);  // sleeps: the waiter is parked by then, most times
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, !lock.try_lock());
                 expect_new_locks_work(findings, *locks, counter);
@@ -173,6 +173,7 @@ TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, holds[7].lost());
                 const Hold mine = quick.lock("mine").acquire(forever, watchdog);
+                // sleeps: the lease ends, if the child renews nothing
                 std::this_thread::sleep_for(10ms);
                 CHILD_EXPECT(findings, !holds[7].release());
               }),

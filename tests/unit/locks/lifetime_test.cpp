@@ -92,7 +92,7 @@ TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
     listener.locks->lock("other").acquire(forever, watchdog).release();
   listener.resume.set_value();
   ASSERT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
-  std::this_thread::sleep_for(20ms);  // it has returned, most times
+  std::this_thread::sleep_for(20ms);  // sleeps: it has returned, most times
   EXPECT_EQ(listener.told, listener.after);
 }
 
@@ -114,6 +114,7 @@ TEST(LifetimeTest, LocksMayBeDestroyedWhileTheTimerRuns) {
     for (int number = 0; number < 20; ++number) {
       locks.with_owner(Owner::make()).lock("k" + std::to_string(number)).lock();
     }
+    // sleeps: they end at another moment of a renewal in each round
     std::this_thread::sleep_for(std::chrono::microseconds(9'000 + 100 * round));
   }
 }

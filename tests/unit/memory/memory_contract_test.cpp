@@ -37,6 +37,7 @@ struct MemoryInRealTime {
 
   std::unique_ptr<Backend> backend() { return latchkey::detail::make_memory_backend(uri, {}); }
   std::string fresh_key() { return fresh("key"); }
+  // sleeps: leases end by real time
   void pass(milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 

@@ -47,6 +47,7 @@ struct QuorumInRealTime {
 
   std::unique_ptr<Backend> backend() { return quorum_of(5, uri, {}); }
   std::string fresh_key() { return fresh("key"); }
+  // sleeps: leases end by real time
   void pass(milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 

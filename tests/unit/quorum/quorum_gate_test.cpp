@@ -45,7 +45,7 @@ TEST_F(QuorumGate, AWriteIsGrantedAmongReadersThatOverlapAllTheTime) {
         if (!hold) continue;
         ++reading;
         ++reads;
-        std::this_thread::sleep_for(40ms);  // so that another has begun meanwhile
+        std::this_thread::sleep_for(40ms);  // sleeps: so that another has begun meanwhile
         if (--reading == 0) ++gaps;
       }
     });

@@ -31,6 +31,7 @@ struct LoopbackStore {
     static std::atomic<int> last = 0;
     return "key" + std::to_string(++last);
   }
+  // sleeps: leases end by real time
   static void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
   static latchkey::Options options() { return {}; }
 
@@ -134,11 +135,11 @@ TEST_F(DrivenBackendTest, AFollowerTakesWhatIsSubmittedAfterTheLeaderHasLeft) {
     while (listener.outcomes == 0) backend.drive(Parker::mine(), in(10s));
   });
   while (!leads) std::this_thread::yield();
-  std::this_thread::sleep_for(20ms);  // the leader polls
+  std::this_thread::sleep_for(20ms);  // sleeps: the leader polls
   std::thread follower([&] {
     while (listener.outcomes < 2) backend.drive(Parker::mine(), in(10s));
   });
-  std::this_thread::sleep_for(20ms);  // the follower has parked
+  std::this_thread::sleep_for(20ms);  // sleeps: the follower has parked
   client.answer_now();
   leader.join();
   client.answers = true;
@@ -180,7 +181,7 @@ TEST_F(DrivenBackendTest, AConnectionThatReplacesAnotherIsPolledAtOnce) {
   while (parker == nullptr) std::this_thread::yield();
   auto fastest = std::chrono::nanoseconds(1h);
   for (int attempt = 0; attempt < 5 && fastest > 100ms; ++attempt) {  // the machine may be busy
-    std::this_thread::sleep_for(20ms);  // the driver polls, for a second
+    std::this_thread::sleep_for(20ms);  // sleeps: the driver polls, for a second
     const std::string key = "key " + std::to_string(attempt);
     Request request = acquire_of(key);
     const Clock::time_point begin = Clock::system().now();
