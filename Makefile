@@ -36,7 +36,7 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-night test-stores deps-stores bench bench-stores bench-peers soak
+.PHONY: help demo test test-build test-night test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
 .PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs clean
 
@@ -79,16 +79,16 @@ demo:
 	@cmake --build build/demo --target example_bank -- $(NINJA)
 	@cd examples && ../build/demo/examples/bank $(ARGS)
 
-test:
+test-build:
 	@scripts/deps.sh test
 	$(call build,test)
+
+test: test-build
 	$(call ctest,test) -j8 -LE '^(stores|chaos|night)$$'
 
 # What of the tests takes too long for every change: latchkey on the other servers of Redis's kind, and as a
 # consumer builds it.
-test-night:
-	@scripts/deps.sh test
-	$(call build,test)
+test-night: test-build
 	$(call ctest,test) -L '^night$$'
 
 headers:
