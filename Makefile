@@ -102,7 +102,7 @@ deps-stores:
 test-stores: deps-stores
 	@mkdir -p build && $(call configure,test)
 	@cmake --build build/test --target store_tests -- $(NINJA)
-	$(call ctest,test) -L '^stores$$'
+	$(call ctest,test) -j8 -L '^stores$$'
 
 proofs: deps-stores
 	$(call build,test)

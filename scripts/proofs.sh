@@ -32,9 +32,13 @@ wanted() { [[ $only == "  " || $only == *" $1 "* ]]; }
 cmake --install "$build" --prefix "$prefix" >"$work/install.log" 2>&1 ||
   { tail -n 20 "$work/install.log"; say "latchkey cannot be installed"; exit 1; }
 
-# Builds the programs of one CMakeLists.txt into $work/<name>.
+# Builds the programs of one CMakeLists.txt into $work/<name>: optimised as latchkey is, without debug
+# information, and through ccache if it is installed.
+launcher=()
+! type ccache >/dev/null 2>&1 || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 build_programs() {
   cmake -G Ninja -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG" "${launcher[@]}" \
     >"$work/$2.log" 2>&1 && cmake --build "$work/$2" >>"$work/$2.log" 2>&1 && return
   tail -n 30 "$work/$2.log"
   say "the programs in $1 cannot be built"
