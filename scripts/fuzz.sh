@@ -3,14 +3,15 @@
 #
 #   scripts/fuzz.sh <build dir of the fuzz preset> <time for each fuzzer, such as 600s>
 #   scripts/fuzz.sh --keep <build dir>     adds to the corpora what earlier runs have found
+#   scripts/fuzz.sh --minimise <build dir> [name...]  leaves in the corpora what covers anything of its own
 #
 # Each fuzzer lists its subjects in lines `// Covers: <path>...`: the corpus must reach 95 % of the
 # lines of these files. A finding is put in <build dir>/<name>/findings/ and fails the run.
 #
 # A corpus is one archive, tests/fuzz/corpora/<name>.tar.xz, of the folder <name>_corpus. --keep adds
 # each finding to it, for every build replays the corpus as a test, and of the other new inputs those
-# that cover more. It removes none: what covers nothing of its own may have been a finding once. The
-# same inputs make the same archive, whoever packs them, and when.
+# that cover more. --minimise merges a corpus into an empty one, which prefers small inputs. The same
+# inputs make the same archive, whoever packs them, and when.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 shopt -s nullglob
@@ -54,6 +55,35 @@ keep() {
   done
 }
 
+minimise() {
+  local build=$1 name work corpus before
+  shift
+  for name in "$@"; do
+    work=$build/$name
+    corpus=$work/${name}_corpus
+    mkdir -p "$work/findings"
+    unpack "$name" "$work"
+    before=$(inputs_in "$corpus")
+    rm -rf "$work/whole"
+    mv "$corpus" "$work/whole"
+    mkdir "$corpus"
+    LLVM_PROFILE_FILE=/dev/null "$build/tests/fuzz/fuzz_$name" -merge=1 -timeout=10 \
+      -artifact_prefix="$work/findings/" "$corpus" "$work/whole" >"$work/log" 2>&1 ||
+      { tail -40 "$work/log"; exit 1; }
+    pack "$name" "$work"
+    echo "$name: $(inputs_in "$corpus") of $before inputs, $(stat -c %s "$archives/$name.tar.xz") bytes"
+  done
+}
+
+if [[ $1 == --minimise ]]; then
+  build=$2
+  shift 2
+  if (($# == 0)); then
+    for source in tests/fuzz/*_fuzz.cpp; do set -- "$@" "$(basename "$source" _fuzz.cpp)"; done
+  fi
+  minimise "$build" "$@"
+  exit
+fi
 if [[ $1 == --keep ]]; then
   keep "$2"
   exit
