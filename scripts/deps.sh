@@ -36,7 +36,7 @@ boost=boost          # Boost >= 1.81 with all of its headers
 own_libraries=newer  # hiredis >= 1.1 and Boost >= 1.84, where the archive has them
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev
-      libcli11-dev libfmt-dev nlohmann-json3-dev "$own_libraries")
+      libcli11-dev libfmt-dev nlohmann-json3-dev systemtap-sdt-dev "$own_libraries")
 demo=(prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev "$boost" libhiredis-dev redis-server libspdlog-dev curl
          catch2 doctest-dev gdb jq pkg-config tmux valgrind)

@@ -191,6 +191,7 @@ class Coordinator : private KeyState {
 
  private:
   friend class KeyLogic;
+  void fire_grant_probes(const AcquireTerms& terms) const noexcept;
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -23,6 +23,7 @@ using LastReply = Call::LastReply;
 
 void AcquireLogic::acquire(Call& call) {
   call.kind = Call::Kind::acquire;
+  probes::attempt(state_.key.view(), call);
   if (call.member == nullptr) report_attempt(call);
   if (shard().closed) return answer(call, Answer::closed);
   if (!state_.holds.empty()) {

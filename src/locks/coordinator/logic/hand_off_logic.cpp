@@ -21,6 +21,7 @@ bool HandOffLogic::hand_over(RemoteHold& hold, Call* releaser) {
   AcquireLogic acquiring(*this);
   state_.waiters.remove(*next);
   state_.holds.change_owner(hold, next->owner);
+  probes::handed_over(state_.key.view(), *next);
   hold.stop = std::stop_source(std::nostopstate);
   hold.end_revocation();
   hold.granted_at = now();

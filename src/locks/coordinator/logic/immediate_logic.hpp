@@ -9,6 +9,7 @@
 
 #include "locks/coordinator/event_context.hpp"
 #include "locks/coordinator/logic/key_logic.hpp"
+#include "locks/probes.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -97,10 +98,19 @@ class ImmediateLogic : public ImmediateClaim {
 
 // --- Coordinator ---
 
+// An acquire that is not granted at once is made again as a call, whose attempt it is.
+[[gnu::always_inline]] inline void Coordinator::fire_grant_probes(
+    const AcquireTerms& terms) const noexcept {
+  probes::attempt(key.view(), terms);
+  probes::granted(key.view(), terms);
+}
+
 [[gnu::always_inline]] inline RemoteHold* Coordinator::acquire_at_once(
     const AcquireTerms& terms, ImmediateBackend& backend, Clock::time_point now) noexcept {
   Outcome outcome;
-  return ImmediateLogic(*this, backend, now).acquire(terms, outcome);
+  RemoteHold* const claim = ImmediateLogic(*this, backend, now).acquire(terms, outcome);
+  if (claim != nullptr && claim->stage == RemoteHold::Stage::held) fire_grant_probes(terms);
+  return claim;
 }
 
 inline RemoteHold& Coordinator::claim_at_once(const AcquireTerms& terms, Clock::time_point now) {
@@ -110,6 +120,7 @@ inline RemoteHold& Coordinator::claim_at_once(const AcquireTerms& terms, Clock::
 inline void Coordinator::grant_at_once(RemoteHold& claim, const AcquireTerms& terms,
                                        std::uint64_t token, Clock::time_point now) {
   ImmediateClaim(*this, now).grant(claim, terms, token);
+  fire_grant_probes(terms);
 }
 
 [[gnu::always_inline]] inline bool Coordinator::release_at_once(RemoteHold& hold,
@@ -119,6 +130,7 @@ inline void Coordinator::grant_at_once(RemoteHold& claim, const AcquireTerms& te
   if (hold.local_holds() != 1) return false;
   if (!ImmediateLogic(*this, backend, now).release(hold, outcome)) return false;
   if (outcome.kind != Outcome::Kind::granted) return false;
+  probes::released(key.view(), hold);
   holds.erase_held(hold);
   --shard->hold_objects;
   return true;

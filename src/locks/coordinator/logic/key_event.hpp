@@ -14,6 +14,7 @@
 #include "locks/coordinator/event_context.hpp"
 #include "locks/coordinator/logic/key_logic.hpp"
 #include "locks/event_kinds.hpp"
+#include "locks/probes.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -33,6 +34,9 @@ class KeyEvent : public KeyLogic {
   void answer(Call& call, Answer answer) {
     call.answer = answer;
     wake(call);
+    if (answer == Answer::granted && call.kind == Call::Kind::acquire) {
+      probes::granted(state_.key.view(), call);
+    }
     if (answer != Answer::granted || reports(Event::Kind::granted)) explain(call);
   }
   void answer_lost(Call& call, const RemoteHold& hold);

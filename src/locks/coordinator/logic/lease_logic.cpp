@@ -250,6 +250,7 @@ void LeaseLogic::declare_lost(RemoteHold& hold, std::string_view reason) {
 
 bool LeaseLogic::mark_lost(RemoteHold& hold, std::string_view reason) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return false;
+  probes::lost(state_.key.view(), hold);
   if (hold.has_reached_limit(now())) note_held_too_long(hold);
   if (hold.held_too_long) reason = lost_by_limit;
   hold.check_at = Clock::never();

@@ -62,6 +62,7 @@ bool ReleaseLogic::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
 
 // The hold at the backend ends with the last local hold.
 void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+  probes::released(state_.key.view(), hold);
   retain_until = std::max(retain_until, hold.keep_until);
   const bool lingers = retain_until > now();
   if (call != nullptr && !lingers && release_at_once(hold, *call)) return;

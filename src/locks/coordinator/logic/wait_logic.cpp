@@ -101,6 +101,7 @@ void WaitLogic::wait_for_answer(RemoteHold& claim) {
 // Reports once per call, whether the backend is busy or another call of this process is in front.
 void WaitLogic::report_waiting(Call& call) {
   if (std::exchange(call.waits, true)) return;
+  probes::waiting(state_.key.view(), call);
   call.waiting_since = now();
   if (MemberReport* const member = call.member; member != nullptr) {
     if (std::exchange(member->waits, true)) return;
