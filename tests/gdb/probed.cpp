@@ -23,8 +23,10 @@ class WaitListener : public latchkey::Listener {
   std::latch waits{1};
 };
 
+int deposits = 0;
+
 void deposit(int id) {
-  LOCKED("account:{id}", LockType::WRITE, 1s, 30s) AROUND(id){};
+  LOCKED("account:{id}", LockType::WRITE, 1s, 30s) AROUND(id) { ++deposits; };
 }
 
 void wait_until_lost(const latchkey::Hold& hold) {
