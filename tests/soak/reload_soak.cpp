@@ -122,7 +122,7 @@ TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
   // reloaded, whichever thread read it.
   threads.emplace_back([&load] {
     while (!load.stop) {
-      reload();
+      reload_policies();
       std::this_thread::yield();
     }
   });
@@ -135,7 +135,7 @@ TEST(ReloadSoak, PolicyReloadsAreAtomicAndLoseNoUpdate) {
   while (std::chrono::steady_clock::now() < end) {
     load.written = ++version;
     file.write(version_text(version));
-    reload();
+    reload_policies();
     EXPECT_EQ(desk.first(100), version);
     EXPECT_EQ(desk.second(100), version);
   }

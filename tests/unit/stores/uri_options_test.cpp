@@ -45,14 +45,14 @@ constexpr std::array options{
     tls_cert<Toy>,
     tls_key<Toy>,
 };
-constexpr UriSyntax syntax("Toy", "toy://127.0.0.1:7");
+constexpr UriSyntax toy_syntax("Toy", "toy://127.0.0.1:7");
 
 Toy read(std::string_view text, std::string missing_scheme = {}) {
-  const UriParts parts = syntax.split(text);
+  const UriParts parts = toy_syntax.split(text);
   Toy toy;
   toy.tls.missing_scheme = std::move(missing_scheme);
-  read_options(syntax, parts, options, toy);
-  toy.tls.complete(syntax);
+  read_options(toy_syntax, parts, options, toy);
+  toy.tls.complete(toy_syntax);
   return toy;
 }
 
