@@ -94,7 +94,7 @@ TEST_F(RedisSet, AWrongFormatIsAnErrorThatNamesTheRightOnes) {
               AllOf(HasSubstr("hold_id, redlock or redsync"), HasSubstr("'redlok'")));
   const std::string plain = "redis://127.0.0.1:" + std::to_string(server_.port());
   EXPECT_THAT(message_of<std::invalid_argument>(plain + "?format=redlock"),
-              HasSubstr("unknown option 'format' in the redis:// URI"));
+              HasSubstr("the option 'format' of the redis:// URI needs redis+set://"));
 }
 
 TEST_F(RedisSet, AReleaseWakesAWaiterOfAnotherProcessAtOnce) {
