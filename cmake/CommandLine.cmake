@@ -14,6 +14,7 @@ latchkey_need(TARGET fmt::fmt "fmt (for the command line tool, LATCHKEY_CLI)" "l
 set(latchkey_cli_sources
   src/cli/connection.cpp
   src/cli/ddl_command.cpp
+  src/cli/host_command.cpp
   src/cli/list/list_command.cpp
   src/cli/list/scan.cpp
   src/cli/look/lock_state.cpp

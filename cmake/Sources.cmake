@@ -31,6 +31,19 @@ set(latchkey_sources
   src/fences/redis_script.cpp
   src/fences/seen_fences.cpp
   src/fences/sql.cpp
+  src/host/entry_table.cpp
+  src/host/host_client.cpp
+  src/host/peers.cpp
+  src/host/record_bytes.cpp
+  src/host/segment_check.cpp
+  src/host/segment_file.cpp
+  src/host/segment_lock.cpp
+  src/host/segment_place.cpp
+  src/host/session.cpp
+  src/host/shared_table.cpp
+  src/host/shared_table_lists.cpp
+  src/host/shared_table_reaping.cpp
+  src/host/shared_table_records.cpp
   src/install/connect.cpp
   src/install/dump_sites.cpp
   src/install/install.cpp
@@ -121,6 +134,7 @@ set(latchkey_sources
   src/locks/space/lock_space_calls.cpp
   src/locks/space/shard_driver.cpp
   src/locks/space/started_call.cpp
+  src/memory/awaited_names.cpp
   src/memory/completions.cpp
   src/memory/count_table.cpp
   src/memory/inbox.cpp

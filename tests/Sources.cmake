@@ -330,6 +330,14 @@ set(latchkey_sim_mutations_sources
   sim/mutations/mutation_test.cpp
   sim/once_simulation.cpp)
 
+set(latchkey_host_sources
+  host/crash_test.cpp
+  host/death_test.cpp
+  host/docs_host_test.cpp
+  host/faults_test.cpp
+  host/host_contract_test.cpp
+  host/kill_test.cpp)
+
 set(latchkey_histories_sources
   sim/spec/histories.cpp
   sim/spec/planted.cpp
@@ -364,6 +372,7 @@ set(latchkey_exhaustion_sources
 set(latchkey_cli_tests_sources
   cli/command_line_test.cpp
   cli/ddl_test.cpp
+  cli/host_test.cpp
   cli/list_test.cpp
   cli/look_test.cpp
   cli/once_test.cpp

@@ -139,6 +139,9 @@ struct Request {
   std::size_t hash = 0;  ///< for latchkey's own use: the key's hash, if it is known already
   HoldId id;
   std::chrono::milliseconds lease{};  ///< acquire, acquire_all, renew, downgrade, expire
+  /// acquire, acquire_all, renew, downgrade: the part of `lease` that is a lock_delay: a backend
+  /// that ends the holds of a process that has died keeps the key for so long.
+  std::chrono::milliseconds lock_delay{};
   /// acquire, FAIR: how long the place in the queue lasts unless the acquire is repeated. WRITE:
   /// for how long new READs are kept out if READs hold the lock, unless the acquire is repeated.
   std::chrono::milliseconds queue_wait{};
@@ -231,6 +234,8 @@ struct Notification {
     link_up,    ///< the connection is back: notifications may have been missed, holds may be gone
     warning,    ///< no key, no id: the text of `Backend::warning` has changed
     revoked,    ///< somebody asks those who hold `key` to release it
+    abandoned,  ///< the process that held `key` has ended, and the backend has ended its hold;
+                ///< no id; the text says which process
   };
 
   Kind kind = Kind::released;
@@ -239,7 +244,8 @@ struct Notification {
   std::uint64_t place = 0;    ///< granted: Outcome::place of the acquire; FAIR: when it was granted
   std::uint64_t token = 0;    ///< granted: as in Outcome
   std::string_view server{};  ///< link_down, link_up: which of several servers; empty: there is one
-  std::string_view text{};    ///< link_down, link_up: the reason, as a clause without a full stop
+  /// link_down, link_up, abandoned: the reason, as a clause without a full stop.
+  std::string_view text{};
 };
 
 /// For how long a release grants a lock to a process that waits in line, at most. A process that

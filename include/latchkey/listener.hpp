@@ -37,8 +37,10 @@ struct Event {
     lost,
     released,             ///< a hold was released; `held`: after how long
     release_unconfirmed,  ///< a hold was released and the backend has not confirmed it; see `text`
-    abandoned,            ///< a thread ended while it held by lock(): the lease expires by itself
-    unlock_error,         ///< unlock() or a destructor could not throw an error; `text`: which
+    /// A thread ended while it held by lock(): the lease expires by itself. Or, on host:, another
+    /// process ended while it held `key`, which is free again. `text`: which.
+    abandoned,
+    unlock_error,  ///< unlock() or a destructor could not throw an error; `text`: which
     /// no_throw() kept an error from a decorated call's caller, or the callback of a Leader threw;
     /// `text`: which.
     hidden_error,

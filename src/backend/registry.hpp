@@ -13,9 +13,9 @@ namespace latchkey::inline v1::detail {
 
 /// latchkey's own schemes, which others cannot register. The table of Locks::connect has those that
 /// this version serves.
-inline constexpr std::array<std::string_view, 11> own_schemes{
-    "memory",     "quorum", "redis",          "redis+cluster",   "redis+sentinel", "redis+set",
-    "redis+unix", "rediss", "rediss+cluster", "rediss+sentinel", "rediss+set"};
+inline constexpr std::array<std::string_view, 12> own_schemes{
+    "host",      "memory",     "quorum", "redis",          "redis+cluster",   "redis+sentinel",
+    "redis+set", "redis+unix", "rediss", "rediss+cluster", "rediss+sentinel", "rediss+set"};
 
 /// A store with a target of its own, which brings its client library. `function` registers it.
 struct StoreScheme {

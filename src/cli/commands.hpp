@@ -21,6 +21,7 @@ using Action = std::function<int()>;
 void add_check(CLI::App& app, Action& action);
 void add_ddl(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_host(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_ping(CLI::App& app, Action& action);
 void add_revoke(CLI::App& app, Action& action);

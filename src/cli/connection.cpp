@@ -88,8 +88,8 @@ void add_connection_words(CLI::App& command, ConnectionOptions& options) {
 }
 
 bool is_uri(const std::string& text) {
-  return text.find("://") != std::string::npos || text.starts_with("memory:") ||
-         text.starts_with("quorum:");
+  return text.find("://") != std::string::npos || text.starts_with("host:") ||
+         text.starts_with("memory:") || text.starts_with("quorum:");
 }
 
 bool is_address(const std::string& text) {

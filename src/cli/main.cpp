@@ -68,6 +68,7 @@ int dispatch(int count, char** words) {
   add_check(app, action);
   add_explain(app, action);
   add_ddl(app, action);
+  add_host(app, action);
   add_manual(app, action);
   try {
     app.parse(static_cast<int>(separator - words), words);

@@ -26,6 +26,15 @@ inline void futex_wake(FutexWord& word) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
 }
 
+/// Like futex_wait and futex_wake, for a word in memory that processes share.
+inline void futex_wait_shared(FutexWord& word, std::uint32_t value,
+                              const timespec& length) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &length, nullptr, 0);
+}
+inline void futex_wake_shared(FutexWord& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
 /// Like futex_wait, until `end` on CLOCK_MONOTONIC, for threads that are woken by their bits.
 inline void futex_wait_bits(FutexWord& word, std::uint32_t value, const timespec& end,
                             std::uint32_t bits) noexcept {

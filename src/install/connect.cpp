@@ -20,6 +20,7 @@
 
 #include "backend/registry.hpp"
 #include "core/sanitizer_pause.hpp"
+#include "host/host_backend.hpp"
 #include "memory/memory_backend.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -36,6 +37,7 @@ std::unique_ptr<Backend> make_quorum_backend(std::string_view uri, const Options
 
 /// The one table of built-in schemes. They come before those that were registered.
 constexpr std::array built_in{
+    Scheme{"host", &detail::host::make_host_backend, &detail::host::make_host_backend},
     Scheme{"memory", &detail::make_memory_backend, &detail::make_memory_backend},
     Scheme{"redis", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},
     Scheme{"redis+cluster", &detail::redis::make_redis_backend, &detail::redis::make_redis_member},

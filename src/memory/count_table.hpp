@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -33,11 +34,21 @@ class CountTable {
 
   [[nodiscard]] std::size_t size() const noexcept { return latches_.size(); }
 
- private:
   struct Latch {
     std::uint32_t count = 0;  ///< 0: none
     std::vector<Subscriber*> subscribers{};
   };
+  // --- for a store that keeps the latches elsewhere, and brings one here for one request ---
+  [[nodiscard]] const Latch* find(std::string_view key) const {
+    const auto at = latches_.find(key);
+    return at == latches_.end() ? nullptr : &at->second;
+  }
+  void bring(std::string_view key, Latch&& latch) {
+    latches_.insert_or_assign(std::string(key), std::move(latch));
+  }
+  void clear() noexcept { latches_.clear(); }
+
+ private:
   using Latches = std::map<std::string, Latch, std::less<>>;
 
   void set(const Request& request, Outcome& outcome);

@@ -178,6 +178,7 @@ void apply_to_semaphore(LockRecord& record, const Request& request, Clock::time_
     case Verb::expire:
       if (held) mine->ends = std::min(mine->ends, later(now, request.lease));
       if (held) record.first_end = std::min(record.first_end, mine->ends);
+      if (held) mine->outlives_process = true;
       return;
     case Verb::release:
     case Verb::leave:

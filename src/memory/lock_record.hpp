@@ -32,6 +32,8 @@ struct LockRecord {
     Clock::time_point ends;
     std::uint64_t token;        // 0: none
     std::uint32_t permits = 0;  // PERMIT: how many it has
+    /// Its time was shortened: it lasts so long whatever becomes of its process.
+    bool outlives_process = false;
     /// When it was last asked to release the lock. The minimum: it was not.
     Clock::time_point revoked = Clock::time_point::min();
   };

@@ -143,6 +143,7 @@ Kind LockTable::act(LockRecord& record, const Request& request, Clock::time_poin
     case Verb::expire:
       if (held) mine->ends = std::min(mine->ends, later(now, request.lease));
       if (held) record.first_end = std::min(record.first_end, mine->ends);
+      if (held) mine->outlives_process = true;
       return granted_if(held);
     case Verb::release: {
       const bool released = held && remove_holder(record, request.id);

@@ -84,6 +84,23 @@ class LockTable {
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
 
+  // --- for a store that keeps the records elsewhere, and brings those of one request here ---
+  [[nodiscard]] LockRecord* find(std::string_view key, std::size_t hash) const noexcept {
+    return records_.find(key, hash);
+  }
+  /// An empty record of a key that has none here. Throws std::bad_alloc.
+  LockRecord& bring(std::string_view key, std::size_t hash) { return records_.insert(key, hash); }
+  void take_away(LockRecord& record) noexcept { records_.erase(record); }
+  /// The last fencing token, and the number of the last place in line.
+  struct Numbers {
+    std::uint64_t token = 0, place = 0;
+  };
+  [[nodiscard]] Numbers numbers() const noexcept { return {last_token_, last_place_}; }
+  void continue_from(const Numbers& last) noexcept {
+    last_token_ = last.token;
+    last_place_ = last.place;
+  }
+
   /// The number of keys with a holder, a queue or a subscription, including expired ones that are
   /// not yet dropped.
   [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }

@@ -2,22 +2,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "memory/memory_space.hpp"
 
-#include <range/v3/algorithm/sort.hpp>
-#include <range/v3/view/subrange.hpp>
-#include <range/v3/view/zip.hpp>
-
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "core/collections/index_set.hpp"
 #include "core/never_destroyed.hpp"
 #include "core/thread_annotations.hpp"
+#include "memory/awaited_names.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
@@ -59,17 +54,6 @@ class NamedSpaces final : private ForkParticipant {
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<MemorySpace>, std::less<>> spaces_;
 };
-
-/// Sorts the names by their waiters, and drops those beyond the part's budget. Names that the
-/// request found in the list stay in front.
-void keep_most_awaited(std::vector<std::string>& names, ListPart& part) {
-  const auto first = names.end() - static_cast<std::ptrdiff_t>(part.waiters.size());
-  const auto both = ranges::views::zip(part.waiters, ranges::subrange(first, names.end()));
-  ranges::sort(both, std::greater(), [](const auto& entry) { return std::get<0>(entry); });
-  const std::size_t kept = std::min<std::size_t>(part.waiters.size(), part.budget);
-  names.erase(first + static_cast<std::ptrdiff_t>(kept), names.end());
-  part.waiters.resize(kept);
-}
 
 }  // namespace
 

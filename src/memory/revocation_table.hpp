@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -27,6 +28,17 @@ class RevocationTable {
 
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
+
+  // --- for a store that keeps the subscribers elsewhere, and brings those of one key here ---
+  /// Null: the key has none.
+  [[nodiscard]] const std::vector<Subscriber*>* find(std::string_view key) const {
+    const auto at = subscribers_.find(key);
+    return at == subscribers_.end() ? nullptr : &at->second;
+  }
+  void bring(std::string_view key, std::vector<Subscriber*>&& all) {
+    subscribers_.insert_or_assign(std::string(key), std::move(all));
+  }
+  void clear() noexcept { subscribers_.clear(); }
 
  private:
   std::map<std::string, std::vector<Subscriber*>, std::less<>> subscribers_;

@@ -25,6 +25,7 @@ inline constexpr Layer memory{"memory", 4};
 inline constexpr Layer redis{"redis", 4};
 inline constexpr Layer quorum{"quorum", 4};
 inline constexpr Layer stores{"stores", 4};
+inline constexpr Layer host{"host", 5};
 inline constexpr Layer leader{"leader", 5};
 inline constexpr Layer once{"once", 5};
 inline constexpr Layer locked{"locked", 5};
@@ -143,6 +144,7 @@ inline constexpr std::array places{
     Place{"src/redis/", redis},
     Place{"src/quorum/", quorum},
     Place{"src/stores/", stores},
+    Place{"src/host/", host},
     Place{"src/leader/", leader},
     Place{"src/once/", once},
     Place{"src/locked/", locked},

@@ -105,11 +105,10 @@ class RemoteHold {
   /// A request about this hold.
   struct HoldRequest : OwnedRequest {
     bool in_flight = false;
-    /// A check: the part of `lease` that is a lock_delay, in which the holder does not believe.
-    std::chrono::milliseconds delay{};
 
+    /// A check: the part of `lease` in which the holder believes.
     [[nodiscard]] std::chrono::milliseconds lease_of_holder() const noexcept {
-      return lease - delay;
+      return lease - lock_delay;
     }
   };
 
@@ -336,7 +335,7 @@ class RemoteHold {
                                    std::chrono::milliseconds granted) noexcept;
   /// The check was granted: notes its lock_delay, and moves the deadline.
   [[nodiscard]] bool move_deadline_by_check() noexcept {
-    delay_in_force = check_request.delay;
+    delay_in_force = check_request.lock_delay;
     return move_deadline(check_request.sent, check_request.lease_of_holder());
   }
   /// The pause after a reply that did not confirm the release, until it is sent again. `grows`: it

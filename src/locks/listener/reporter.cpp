@@ -99,6 +99,20 @@ void Reporter::warning_changed() noexcept {
   }
 }
 
+void Reporter::abandoned(const Notification& notification) noexcept {
+  if (wanted_ == Events::nobody) return;
+  try {
+    Event event;
+    event.kind = Event::Kind::abandoned;
+    event.key = notification.key;
+    if (event.key.starts_with(options_.prefix)) event.key.erase(0, options_.prefix.size());
+    event.text = notification.text;
+    post(std::move(event));
+  } catch (const std::bad_alloc&) {
+    count_unreported(1);
+  }
+}
+
 void Reporter::connections_found() {
   for (const Connection& each : backend_.connections()) connection_found(each);
 }

@@ -57,6 +57,8 @@ class Reporter {
   void warning_changed() noexcept;
   /// Reports the connections that the backend has when its Locks are made.
   void connections_found();
+  /// A notification of abandoned. A key of others, which has another prefix, is told whole.
+  void abandoned(const Notification& notification) noexcept;
   /// A notification of link_up or link_down.
   void link_changed(const Notification& notification) noexcept;
 

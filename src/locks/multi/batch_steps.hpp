@@ -116,7 +116,9 @@ class BatchSteps {
     request.verb = Verb::acquire_all;
     request.members = claims_.members;
     request.key = claims_.members.front().key;
-    request.lease = claims_.claims.front()->acquire_request.lease;  // that of all
+    const Request& first = claims_.claims.front()->acquire_request;
+    request.lease = first.lease;  // that of all
+    request.lock_delay = first.lock_delay;
     request.sent = claims_.sent;
   }
 

@@ -187,6 +187,7 @@ void LockSpace::completed(Request& request, Outcome&& outcome) noexcept {
 
 void LockSpace::notified(const Notification& notification) noexcept {
   if (notification.kind == Notification::Kind::warning) return reporter_.warning_changed();
+  if (notification.kind == Notification::Kind::abandoned) return reporter_.abandoned(notification);
   if (notification.kind == Notification::Kind::counted)
     return latch_waits_.notify(notification.key);
   if (is_about_a_link(notification.kind)) {

@@ -32,6 +32,7 @@ DrivenBackend::DrivenBackend(std::unique_ptr<StoreClient> client, const Options&
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       client_(std::move(client)),
       description_(client_->describe()),
+      answers_at_once_(client_->answers_at_once()),
       batch_(batch_size) {
   register_fork_participant(ForkLevel::backend, *this);
 }
@@ -98,6 +99,15 @@ void DrivenBackend::submit(std::span<Request* const> requests, Sink& sink) {
   }
   attempt([this] { client_->send(clock_.now()); });
   wake_driver();
+}
+
+bool DrivenBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
+  if (!answers_at_once_) return false;
+  const ScopedLock lock(mutex_);
+  client_->outbox().know(sink);
+  client_->answer(request, outcome, sink);
+  if (!client_->outbox().empty()) wake_driver();
+  return true;
 }
 
 void DrivenBackend::drive(Parker& parker, Clock::time_point until) {

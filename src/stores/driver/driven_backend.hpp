@@ -41,6 +41,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   [[nodiscard]] std::string warning() const override;
   [[nodiscard]] std::vector<Connection> connections() const override;
   void submit(std::span<Request* const> requests, Sink& sink) override;
+  bool answer(Request& request, Outcome& outcome, Sink& sink) override;
   void drive(Parker& parker, Clock::time_point until) override;
   [[nodiscard]] std::unique_ptr<LoopDriver> make_loop_driver() override;
   void forget_parent() noexcept override;
@@ -99,6 +100,7 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   mutable Mutex mutex_;
   const std::unique_ptr<StoreClient> client_;  ///< the client itself is guarded by mutex_
   const std::string description_;
+  const bool answers_at_once_;
   Doorbell doorbell_;
   bool led_ LATCHKEY_GUARDED_BY(mutex_) = false;         ///< a thread polls
   bool delivering_ LATCHKEY_GUARDED_BY(mutex_) = false;  ///< a thread calls sinks

@@ -132,6 +132,17 @@ void Outbox::notify_granted(Sink& sink, std::string_view key, const HoldId& id, 
   push(std::move(delivery));
 }
 
+void Outbox::notify_all(Notification::Kind kind, std::string_view key, const std::string& text) {
+  for (const Listener& listener : listeners_) {
+    Delivery delivery;
+    delivery.sink = listener.sink;
+    delivery.kind = kind;
+    delivery.key = key;
+    delivery.text = text;
+    push(std::move(delivery));
+  }
+}
+
 void Outbox::know(Sink& sink) {
   if (std::ranges::find(listeners_, &sink, &Listener::sink) != listeners_.end()) return;
   make_room(2);  // one more listener, and what it is told now

@@ -68,6 +68,9 @@ class Outbox {
   void notify_granted(Sink& sink, std::string_view key, const HoldId& id, std::uint64_t place,
                       std::uint64_t token);
 
+  /// For each sink that is known.
+  void notify_all(Notification::Kind kind, std::string_view key, const std::string& text);
+
   /// `sink` submits: it is told of each later change of the connection, and of one since
   /// `Backend::connections` was queried.
   void know(Sink& sink);

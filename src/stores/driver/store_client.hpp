@@ -49,6 +49,9 @@ class StoreClient {
   /// Takes all requests, or none if it throws std::bad_alloc. Each is completed once, through the
   /// outbox, in which it has begun.
   virtual void submit(std::span<Request* const> requests, Sink& sink) = 0;
+  /// As Backend::answer, for a client that `answers_at_once`: no request of it waits for anything.
+  virtual void answer(Request& /*request*/, Outcome& /*outcome*/, Sink& /*sink*/) {}
+  [[nodiscard]] virtual bool answers_at_once() const noexcept { return false; }
   /// Sends what was submitted, if that is possible without waiting. Throws std::bad_alloc.
   virtual void send(Clock::time_point /*now*/) {}
   /// Reads, writes, connects, and does what is due at `now`. Throws std::bad_alloc.

@@ -100,8 +100,8 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   if (hold.has_limit()) keep_to_limit(hold, verb, lease);
   prepare(hold.check_request, verb, hold);
   const bool leases = verb == Verb::renew || verb == Verb::downgrade;
-  hold.check_request.delay = leases ? hold.delay : milliseconds(0);
-  hold.check_request.lease = lease + hold.check_request.delay;
+  hold.check_request.lock_delay = leases ? hold.delay : milliseconds(0);
+  hold.check_request.lease = lease + hold.check_request.lock_delay;
   hold.check_request.in_flight = true;
   ask_to_watch(hold);
   hold.check_was_due = std::min(hold.check_at, hold.check_request.sent);
