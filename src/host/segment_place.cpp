@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backend/uri/uri_syntax.hpp"
+#include "backend/uri/uri_options.hpp"
 #include "core/text/number.hpp"
 #include "host/segment_file.hpp"
 
@@ -27,25 +27,34 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, fits);
 }
 
-gid_t group_of(const UriOption& option, const std::string& name) {
+gid_t group_of(const UriValue& value) {
   gid_t number = 0;
-  if (read_number(name, number)) return number;
-  std::vector<char> room(64 * 1024);
+  if (read_number(std::string_view(value.text()), number)) return number;
+  std::vector<char> room(std::size_t{64} * 1024);
   group found{};
   group* result = nullptr;
-  ::getgrnam_r(name.c_str(), &found, room.data(), room.size(), &result);
-  if (result == nullptr) syntax.refuse_value(option.name, name, "a group of this system");
+  ::getgrnam_r(value.text().c_str(), &found, room.data(), room.size(), &result);
+  if (result == nullptr) value.refuse("a group of this system");
   return found.gr_gid;
 }
 
-std::uint64_t size_of(const UriOption& option) {
+std::uint64_t size_of(const UriValue& value) {
+  const std::string_view text = value.text();
   std::uint64_t megabytes = 0;
-  const bool fits = option.value.ends_with('M') &&
-                    read_number(option.value.substr(0, option.value.size() - 1), megabytes) &&
-                    megabytes >= 1 && megabytes <= 65'536;
-  if (!fits) syntax.refuse_value(option.name, option.value, "megabytes, from 1M to 65536M");
+  const bool fits = text.ends_with('M') &&
+                    read_number(text.substr(0, text.size() - 1), megabytes) && megabytes >= 1 &&
+                    megabytes <= 65'536;
+  if (!fits) value.refuse("megabytes, from 1M to 65536M");
   return megabytes << 20;
 }
+
+using Option = KnownOption<SegmentPlace>;
+constexpr std::array known_options{
+    Option{"group",
+           [](SegmentPlace& place, const UriValue& value) { place.group = group_of(value); }},
+    Option{"size",
+           [](SegmentPlace& place, const UriValue& value) { place.most_size = size_of(value); }},
+};
 
 }  // namespace
 
@@ -61,17 +70,10 @@ SegmentPlace SegmentPlace::parse(std::string_view uri) {
                                 "'; expected \"host:name\", of letters, digits, '-', '_' and '.', "
                                 "or \"host:/path\"");
   }
-  std::vector<UriOption> options;
-  if (question < uri.size()) options = syntax.options(uri.substr(question + 1));
-  for (const UriOption& option : options) {
-    if (option.name == "group") {
-      place.group = group_of(option, syntax.decoded(option.value, "group"));
-    } else if (option.name == "size") {
-      place.most_size = size_of(option);
-    } else {
-      syntax.refuse_option(option.name, "group, size");
-    }
-  }
+  UriParts parts;
+  parts.has_options = question < uri.size();
+  if (parts.has_options) parts.options = uri.substr(question + 1);
+  read_options(syntax, parts, known_options, place);
   if (is_path) {
     place.path = name;
   } else {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <latchkey/testing/contract/probe.hpp>
+#include <latchkey/detail/testing/contract/probe.hpp>
 
 #include "host/host_fixture.hpp"
 #include "host/segment_check.hpp"

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/error.hpp>
-#include <latchkey/testing/contract/probe.hpp>
 
 #include "host/holder_process.hpp"
 #include "host/host_fixture.hpp"
