@@ -35,6 +35,7 @@ struct HostInRealTime {
 
   std::unique_ptr<Backend> backend() { return segment.backend(); }
   std::string fresh_key() { return ::fresh_key(); }
+  // sleeps: leases end by real time
   void pass(milliseconds time) { std::this_thread::sleep_for(time); }
   Options options() { return {}; }
 

@@ -115,7 +115,7 @@ TEST(HostKills, NeitherOverlapNorLostUpdate) {
   std::mt19937 random(42);
   const auto end = Steady::now() + length;
   while (Steady::now() < end && processes + 8 < most_processes) {
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(50ms);  // sleeps: the processes work meanwhile
     Child& child = children[random() % children.size()];
     kill(child);
     child = start();

@@ -161,7 +161,6 @@ void AcquireLogic::prepare_acquire(RemoteHold& claim) {
   RemoteHold::HoldRequest& request = claim.acquire_request;
   prepare(request, Verb::acquire, claim);
   request.lease = claim.lease + claim.delay;
-  request.lock_delay = claim.delay;
   request.queue_wait = queue_wait_of(call);
   request.queues = queues(claim);
   request.in_flight = true;

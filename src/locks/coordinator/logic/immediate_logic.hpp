@@ -59,7 +59,6 @@ class ImmediateLogic : public ImmediateClaim {
   RemoteHold::HoldRequest& request = claim.acquire_request;
   prepare(request, Verb::acquire, claim, now_);
   request.lease = claim.lease + claim.delay;
-  request.lock_delay = claim.delay;
   request.queue_wait = std::chrono::milliseconds(0);
   request.queues = false;
   claim.expires_at = later(now_, request.lease);

@@ -88,6 +88,7 @@ class KeyLogic {
     request.hash = state_.hash;
     request.id = hold.id;
     request.fenced = hold.fenced;
+    request.lock_delay = hold.delay;
     request.sent = now;
     request.context = &home_;
     request.hold = &hold;
