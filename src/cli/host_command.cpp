@@ -20,7 +20,7 @@ namespace {
 
 using detail::host::SegmentPlace;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* host_examples = R"(Examples:
   latchkey host check host:orders
   latchkey host repair host:orders
 
@@ -78,7 +78,7 @@ void add_host(CLI::App& app, Action& action) {
   command->add_option("action", *what, "check or repair")->required()->type_name("ACTION");
   command->add_option("uri", *uri, "host:name or host:/path")->required()->type_name("URI");
   command->add_flag("--force", *force, "repair: also replace a segment that is sound");
-  command->footer(examples);
+  command->footer(host_examples);
   command->callback([&action, what, uri, force] {
     action = [what, uri, force] {
       if (*what == "check") return check(place_of(*uri));
