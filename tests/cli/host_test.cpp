@@ -26,7 +26,7 @@ class CliHost : public ::testing::Test {
 
 TEST_F(CliHost, RunLsShowAndUnlockWork) {
   const std::vector<std::string> inner =
-      latchkey_run(uri, {"--key", "k", "--hold-for", "60s"}, "exit 7");
+      latchkey_run(uri, {"--key", "k", "--lease", "60s", "--hold-for", "60s"}, "exit 7");
   EXPECT_EQ(Process(inner, folder.file("log")).wait(), 7) << said();
   EXPECT_EQ(run({"ls", uri}), 0);
   EXPECT_NE(said().find("k\n"), std::string::npos) << said();
