@@ -183,4 +183,5 @@ int main() {
   }
   ipc::named_mutex::remove(name.c_str());
   ::unlink(("/dev/shm/" + name).c_str());
+  ::unlink(("/dev/shm/latchkey-" + std::to_string(::geteuid()) + "-" + name).c_str());
 }
