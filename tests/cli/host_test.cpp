@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -13,8 +14,9 @@ namespace {
 
 class CliHost : public ::testing::Test {
  protected:
-  /// The exit status; the output is in the file "log".
+  /// The exit status; the file "log" has the output of this run.
   int run(const std::vector<std::string>& words) {
+    std::filesystem::remove(folder.file("log"));
     return Process(latchkey(words), folder.file("log")).wait();
   }
   [[nodiscard]] std::string said() const { return folder.read("log"); }
