@@ -10,12 +10,15 @@
 #   readme            after installation: the project that README.md prints
 #   thread_order      after installation: a program under ThreadSanitizer
 #
-#   scripts/consumer.sh <one of these> <work dir> <latchkey's build dir> <C++ compiler>
+#   scripts/consumer.sh <one of these> <work dir> <latchkey's build dir> <C++ compiler> [configure]
+#
+# With `configure`, a project that builds latchkey is configured only.
 set -euo pipefail
 kind=$1
 work=$2
 build=$3
 export CXX=$4
+configure_only=${5:-}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 log=$work/log
 
@@ -108,8 +111,9 @@ fi
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0 \
     "-DCMAKE_CXX_FLAGS=$flags" \
     ${CCACHE:+"-DCMAKE_CXX_COMPILER_LAUNCHER=$CCACHE"} "${arguments[@]}"
-  cmake --build "$work/build" "${targets[@]}"
+  [[ -n $configure_only ]] || cmake --build "$work/build" "${targets[@]}"
 } >>"$log" 2>&1 || { cat "$log"; exit 1; }
+if [[ -n $configure_only ]]; then exit; fi
 if [[ $kind == readme ]]; then
   echo "running bank"
   "$work/build/bank" | diff "$project/output" -
