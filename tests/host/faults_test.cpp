@@ -72,7 +72,7 @@ TEST(HostFaults, AForeignFileIsRefusedAndRepairIsTheWayOut) {
 }
 
 TEST(HostFaults, ATruncatedSegmentIsRefusedAndRepairIsTheWayOut) {
-  for (const std::uintmax_t size : {0, 100, 4096, 1'000'000}) {
+  for (const std::uintmax_t size : {0U, 100U, 4096U, 1'000'000U}) {
     const TestSegment segment;
     ASSERT_TRUE(works(segment));
     if (size >= std::filesystem::file_size(segment.path())) continue;
