@@ -29,6 +29,7 @@
 /// granted and released as a first entry is. An acquire that fails has an attempt and no grant.
 namespace latchkey::inline v1::detail::probes {
 
+// NOLINTBEGIN(bugprone-suspicious-stringview-data-usage): the length goes with the address
 LATCHKEY_LOCK_PROBE(attempt)   ///< an acquire began
 LATCHKEY_LOCK_PROBE(waiting)   ///< it found the lock busy and waits
 LATCHKEY_LOCK_PROBE(granted)   ///< it has the lock
@@ -37,6 +38,7 @@ LATCHKEY_LOCK_PROBE(lost)      ///< a hold ended before its holder released it
 /// A hold goes to another owner of this process without the backend: after the `released` of the
 /// one, before the `granted` of the other.
 LATCHKEY_LOCK_PROBE(handed_over)
+// NOLINTEND(bugprone-suspicious-stringview-data-usage)
 
 }  // namespace latchkey::inline v1::detail::probes
 

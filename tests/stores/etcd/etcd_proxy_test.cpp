@@ -63,7 +63,7 @@ TEST_F(EtcdProxy, AnAcquireThatIsAnsweredWithAnHttpErrorLeavesNoKey) {
   const Locks locks = etcd_locks(proxy.uri("session=5s"), behind_proxy());
   const Hold other = locks.lock("other").acquire(1s, watchdog);
   try {
-    static_cast<void>(locks.lock("order:42").try_acquire(0ms));
+    static_cast<void>(locks.lock("order:42").try_acquire(0ms, watchdog));
   } catch (const BackendUnavailable& unavailable) {
     EXPECT_NE(std::string(unavailable.what()).find("HTTP status 502"), std::string::npos)
         << unavailable.what();
@@ -193,7 +193,7 @@ TEST_F(EtcdProxy, AwaitedKeysLeaveTheStreamsToOtherCalls) {
   }
   EXPECT_TRUE(eventually([&] { return server_.keys("held:").size() == 2U * keys; }));
   for (int round = 0; round < 5; ++round) {
-    EXPECT_TRUE(locks.lock("free").try_acquire(2s)) << "it is free";
+    EXPECT_TRUE(locks.lock("free").try_acquire(2s, watchdog)) << "it is free";
   }
   for (Hold& hold : held) EXPECT_TRUE(hold.release());
   for (auto& waiter : waiters) EXPECT_TRUE(waiter.get());
@@ -216,7 +216,7 @@ TEST_F(EtcdProxy, AConnectionThatEndsWithoutAWordIsNotBlamedOnTheProtocol) {
   proxy.refuse(true);
   proxy.cut();
   try {
-    static_cast<void>(locks.lock("key").try_acquire(500ms));
+    static_cast<void>(locks.lock("key").try_acquire(500ms, watchdog));
     ADD_FAILURE() << "granted without a connection";
   } catch (const BackendUnavailable& unavailable) {
     EXPECT_EQ(std::string(unavailable.what()).find("TLS"), std::string::npos) << unavailable.what();

@@ -72,8 +72,8 @@ TEST_P(CuratorTest, LatchkeyWaitsForCurator) {
   const std::string held = std::string(" ") + GetParam().java_held + " " + path();
   EXPECT_EQ(java().send("a", "lock" + held), "true");
   Lock lock = locks.lock("orders/42", GetParam().wanted);
-  EXPECT_FALSE(lock.try_acquire(0s));
-  EXPECT_FALSE(lock.try_acquire(50ms));
+  EXPECT_FALSE(lock.try_acquire(0s, watchdog));
+  EXPECT_FALSE(lock.try_acquire(50ms, watchdog));
   auto granted = std::async(std::launch::async, [&] {
     std::optional<Hold> hold = lock.try_acquire(20s, watchdog);
     return hold && hold->release();

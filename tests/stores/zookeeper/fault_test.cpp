@@ -85,7 +85,7 @@ TEST_F(ZooKeeperFaults, AKilledServerIsUnavailableAtOnceAndServesAgain) {
   EXPECT_THROW(static_cast<void>(connect_zookeeper(uri)), BackendUnavailable);
   own.start();
   expect_works(uri);
-  EXPECT_TRUE(locks.lock("key").try_acquire(5s));
+  EXPECT_TRUE(locks.lock("key").try_acquire(5s, watchdog));
 }
 
 TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveTheLossOfTheConnection) {
@@ -142,12 +142,13 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
       connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
   proxy.hold(Direction::to_client);
   auto acquired = std::async(std::launch::async, [&] {
-    EXPECT_THROW(static_cast<void>(locks.lock("key").try_acquire(0s)), BackendUnavailable);
+    EXPECT_THROW(static_cast<void>(locks.lock("key").try_acquire(0s, watchdog)),
+                 BackendUnavailable);
   });
   await("the node", [&] { return direct.inspect("key").locked ? "" : "not made"; });
   proxy.cut();
   acquired.get();
-  EXPECT_TRUE(direct.lock("key").try_acquire(3s)) << "long before the session ends";
+  EXPECT_TRUE(direct.lock("key").try_acquire(3s, watchdog)) << "long before the session ends";
 }
 
 // Nobody repeats a release after the lease, and the node stayed for 10 s.
@@ -167,7 +168,7 @@ TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGav
   // sleeps: the lease ends while the release waits for the acquire
   std::this_thread::sleep_for(400ms);
   proxy.cut();
-  EXPECT_TRUE(direct.lock("key").try_acquire(4s));
+  EXPECT_TRUE(direct.lock("key").try_acquire(4s, watchdog));
 }
 
 TEST_F(ZooKeeperFaults, APlaceIsDeletedAlthoughTheConnectionWasLostMeanwhile) {
@@ -233,7 +234,7 @@ TEST_F(ZooKeeperFaults, AStartedProgramInheritsNoConnection) {
   for (const auto idle : {2500ms, 4000ms}) {
     // sleeps: the session idles for longer than it may be silent
     std::this_thread::sleep_for(idle);
-    EXPECT_TRUE(locks.lock("key").try_acquire(0s));
+    EXPECT_TRUE(locks.lock("key").try_acquire(0s, watchdog));
   }
 }
 

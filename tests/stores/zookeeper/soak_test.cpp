@@ -172,11 +172,11 @@ TEST_F(ZooKeeperSoak, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   }
   char byte = 0;
   ASSERT_EQ(::read(pipe[0], &byte, 1), 1);
-  EXPECT_FALSE(locks.lock("key").try_acquire(0s));
+  EXPECT_FALSE(locks.lock("key").try_acquire(0s, watchdog));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   const auto killed = std::chrono::steady_clock::now();
-  EXPECT_TRUE(locks.lock("key").try_acquire(5s));
+  EXPECT_TRUE(locks.lock("key").try_acquire(5s, watchdog));
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 3s);
   expect_nothing_left(server(), folder);
   ::close(pipe[0]);

@@ -94,8 +94,8 @@ void answer_as_old_server(std::string& received, std::string& to_send) {
 TEST_F(ZooKeeperStart, AServerThatIsTooOldIsNamed) {
   const ScriptedServer old(answer_as_old_server);
   const Locks locks = connect_zookeeper("zookeeper://" + old.address() + "/locks");
-  const std::string why =
-      message<BackendRefused>([&] { static_cast<void>(locks.lock("key").try_acquire(0s)); });
+  const std::string why = message<BackendRefused>(
+      [&] { static_cast<void>(locks.lock("key").try_acquire(0s, watchdog)); });
   EXPECT_NE(why.find("older than ZooKeeper 3.5.3"), std::string::npos) << why;
 }
 
@@ -139,7 +139,7 @@ TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
     const ScriptedServer server{CreationReplies({success(body)})};
     const Locks locks = connect_zookeeper("zookeeper://" + server.address() + "/locks", 6s, 500ms);
     try {
-      EXPECT_FALSE(locks.lock("key").try_acquire(0s));
+      EXPECT_FALSE(locks.lock("key").try_acquire(0s, watchdog));
     } catch (const BackendUnavailable&) {
     } catch (const BackendRefused& error) {
       EXPECT_NE(std::string(error.what()).find("the server says that it made"), std::string::npos)
@@ -212,10 +212,10 @@ TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {
   EXPECT_NE(why.find("check user and password"), std::string::npos) << why;
   EXPECT_EQ(why.find("wrong"), std::string::npos) << why;
   const Locks same = connect_zookeeper("zookeeper://joe:p%40ss@" + host);
-  EXPECT_FALSE(same.lock("key").try_acquire(0s));
+  EXPECT_FALSE(same.lock("key").try_acquire(0s, watchdog));
   // Without the folder's permission, but with that of its parent.
   const Locks above = connect_zookeeper("zookeeper://" + server().address());
-  EXPECT_THROW(static_cast<void>(above.lock(folder.substr(1) + "/key").try_acquire(0s)),
+  EXPECT_THROW(static_cast<void>(above.lock(folder.substr(1) + "/key").try_acquire(0s, watchdog)),
                BackendRefused);
 }
 
@@ -279,7 +279,7 @@ TEST_F(ZooKeeperStart, AForkedChildLeavesTheParentsSessionAlone) {
   const Locks locks = connect_zookeeper(server().uri(folder), 2s);
   Hold hold = locks.lock("key").acquire(1s, watchdog);
   const std::string found = in_child([&](Findings& child) {
-    CHILD_EXPECT(child, !locks.lock("key").try_acquire(0s));
+    CHILD_EXPECT(child, !locks.lock("key").try_acquire(0s, watchdog));
     const auto own = locks.lock("own").try_acquire(1s, watchdog);
     CHILD_EXPECT(child, own.has_value());
   });

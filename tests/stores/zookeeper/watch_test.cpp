@@ -137,7 +137,7 @@ TEST_F(ZooKeeperWatch, ItsOwnRenewalsAndReleaseTellOfNoLoss) {
   await_watch(node("key"));
   await_renewals(recorder, recorder.count(Event::Kind::renewed) + 3);
   EXPECT_TRUE(hold.release());
-  EXPECT_FALSE(locks.lock("key").try_acquire(1s)->lost());
+  EXPECT_FALSE(locks.lock("key").try_acquire(1s, watchdog)->lost());
   EXPECT_EQ(recorder.count(Event::Kind::lost), 0U);
 }
 
