@@ -112,9 +112,9 @@ TlsContext::TlsContext(const TlsOptions& options)
              [options] { return make_context(options); }),
       server_name_(options.server_name) {}
 
-TlsFilter::TlsFilter(TlsContext& context, std::string host)
+TlsFilter::TlsFilter(TlsContext& context, const std::string& host)
     : context_(context),
-      host_(context.server_name().empty() ? std::move(host) : context.server_name()),
+      host_(context.server_name().empty() ? host : context.server_name()),
       session_(SSL_new(&context.current())) {
   if (!context.problem().empty()) problem_ = "; " + context.problem();
   SSL* const session = session_.get();

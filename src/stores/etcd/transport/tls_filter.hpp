@@ -49,7 +49,7 @@ class TlsFilter {
   enum class State : std::uint8_t { shaking_hands, ready, ended, broken };
 
   /// The server's certificate must be for `host`, or for the name that the context demands.
-  TlsFilter(TlsContext& context, std::string host);
+  TlsFilter(TlsContext& context, const std::string& host);
 
   /// Continues the handshake.
   State shake_hands(std::string_view received, std::string& to_send);
