@@ -58,8 +58,10 @@ TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
   LATCHKEY_DETAIL_OFFERED(probe.offers().read_write && probe.offers().reentrant, "READ and WRITE");
   {
     Hold plain = one.lock(this->name).acquire(this->no_wait, this->long_lease);
-    EXPECT_THROW(static_cast<void>(one.lock(this->name, LockType::READ).try_acquire(this->no_wait)),
-                 WouldDeadlock);
+    EXPECT_THROW(
+        static_cast<void>(
+            one.lock(this->name, LockType::READ).try_acquire(this->no_wait, this->long_lease)),
+        WouldDeadlock);
   }
   auto both = one.read_write(this->name);
   {
@@ -69,7 +71,8 @@ TYPED_TEST_P(BackendLocks, AnotherTypeWouldDeadlockExceptAReadInsideAWrite) {
     EXPECT_TRUE(write.release());
   }
   Hold read = both.read().acquire(this->no_wait, this->long_lease);
-  EXPECT_THROW(static_cast<void>(both.write().try_acquire(this->no_wait)), WouldDeadlock);
+  EXPECT_THROW(static_cast<void>(both.write().try_acquire(this->no_wait, this->long_lease)),
+               WouldDeadlock);
 }
 
 TYPED_TEST_P(BackendLocks, AWriteReleasedFirstKeepsItsRead) {
