@@ -136,9 +136,9 @@ class Lease {
   std::chrono::milliseconds delay_{0};  // 0: none
 };
 
-/// The lease of each call that does not say one, such as LOCKED("k") and Lock::acquire(). lock(),
-/// leaders and `latchkey run` hold as long as they live: their lease is the watchdog's.
-/// docs/guarantees.md has the table.
+/// The lease of each decorated call that does not say one, such as LOCKED("k"), and of an Attempt.
+/// What you hold by a Hold, by lock(), as a leader or with `latchkey run` is renewed by the watchdog
+/// until you release it. docs/guarantees.md has the table.
 inline constexpr Lease default_lease = std::chrono::seconds(30);
 
 template <class Rep, class Period>

@@ -68,8 +68,9 @@ class Lock {
   bool release();
 
   /// Waits for the lock for at most `wait`. Throws LockTimeout if it was busy all that time. Write
-  /// acquire(forever, watchdog) to wait without a limit and to hold for as long as it takes.
-  Hold acquire(Wait wait = default_wait, Lease lease = default_lease);
+  /// acquire(forever) to wait without a limit. The Hold says when the lock is no longer needed, so
+  /// the watchdog renews the lease by default.
+  Hold acquire(Wait wait = default_wait, Lease lease = watchdog);
 
   /// Like acquire(), but returns nullopt instead of throwing LockTimeout, and does not wait by
   /// default.
@@ -78,7 +79,7 @@ class Lock {
   [[nodiscard(
       "latchkey: a lock is held for as long as its Hold lives: if (auto hold = "
       "lock.try_acquire(...)) { ... }")]] std::optional<Hold>
-  try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = default_lease);
+  try_acquire(Wait wait = std::chrono::milliseconds(0), Lease lease = watchdog);
 
   /// The key without the prefix, as it was given. For several keys: a text for messages that lists
   /// them, or the first ones.

@@ -52,7 +52,7 @@ class Semaphore {
  public:
   /// Waits for `permits` permits for at most `wait`, and takes all of them at once. Throws
   /// LockTimeout if there were too few all that time.
-  Hold acquire(int permits = 1, Wait wait = default_wait, Lease lease = default_lease) const;
+  Hold acquire(int permits = 1, Wait wait = default_wait, Lease lease = watchdog) const;
 
   /// Like acquire(), but returns nullopt instead of throwing LockTimeout. Name the result, as that
   /// of Lock::try_acquire.
@@ -60,7 +60,7 @@ class Semaphore {
       "latchkey: permits are held for as long as their Hold lives: if (auto hold = "
       "semaphore.try_acquire(...)) { ... }")]] std::optional<Hold>
   try_acquire(int permits = 1, Wait wait = std::chrono::milliseconds(0),
-              Lease lease = default_lease) const;
+              Lease lease = watchdog) const;
 
   /// How many permits could be taken when the backend replied: all of them if the semaphore does
   /// not exist yet; fewer than 0 after set_total() made them fewer than are taken. This function

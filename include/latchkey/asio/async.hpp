@@ -38,10 +38,10 @@ auto async_acquire(Lock lock, Wait wait, Lease lease, Token&& token) {
   return boost::asio::async_initiate<Token, detail::AcquireSignature>(
       detail::Initiation<detail::AcquireSignature>(), token, std::move(lock), attempt);
 }
-/// With default_wait and default_lease, as Lock::acquire().
+/// With default_wait and the watchdog, as Lock::acquire().
 template <boost::asio::completion_token_for<detail::AcquireSignature> Token>
 auto async_acquire(Lock lock, Token&& token) {
-  return async_acquire(std::move(lock), default_wait, default_lease, std::forward<Token>(token));
+  return async_acquire(std::move(lock), default_wait, watchdog, std::forward<Token>(token));
 }
 
 /// Lock::try_acquire. Completes with `std::optional<Hold>`, which is empty if the lock was busy for
@@ -61,11 +61,10 @@ auto async_acquire(Semaphore semaphore, int permits, Wait wait, Lease lease, Tok
   return boost::asio::async_initiate<Token, detail::AcquireSignature>(
       detail::Initiation<detail::AcquireSignature>(), token, detail::lock_of(semaphore), attempt);
 }
-/// For one permit, with default_wait and default_lease, as Semaphore::acquire().
+/// For one permit, with default_wait and the watchdog, as Semaphore::acquire().
 template <boost::asio::completion_token_for<detail::AcquireSignature> Token>
 auto async_acquire(Semaphore semaphore, Token&& token) {
-  return async_acquire(std::move(semaphore), 1, default_wait, default_lease,
-                       std::forward<Token>(token));
+  return async_acquire(std::move(semaphore), 1, default_wait, watchdog, std::forward<Token>(token));
 }
 
 /// Semaphore::try_acquire. Completes with `std::optional<Hold>`, which is empty if there were too

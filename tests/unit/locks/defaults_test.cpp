@@ -60,14 +60,14 @@ TEST_F(Defaults, LockedHasThem) {
 }
 
 TEST_F(Defaults, AcquireHasThem) {
-  expect_lease(locks.lock("k").acquire(), 30s);
-  expect_lease(locks.lock("k").acquire(0ms), 30s);
+  expect_lease(locks.lock("k").acquire(), 60s);
+  expect_lease(locks.lock("k").acquire(0ms), 60s);
   const Hold busy = locks.with_owner(Owner::make()).lock("busy").acquire(0ms, 1h);
   expect_wait([&] { static_cast<void>(locks.lock("busy").acquire()); }, 3s);
 }
 
 TEST_F(Defaults, TryAcquireDoesNotWait) {
-  expect_lease(locks.lock("k").try_acquire().value(), 30s);
+  expect_lease(locks.lock("k").try_acquire().value(), 60s);
   const Hold busy = locks.with_owner(Owner::make()).lock("busy").acquire(0ms, 1h);
   EXPECT_FALSE(locks.lock("busy").try_acquire());
   EXPECT_EQ(recorder.count(Event::Kind::waiting), 0U);
@@ -75,8 +75,8 @@ TEST_F(Defaults, TryAcquireDoesNotWait) {
 
 TEST_F(Defaults, SemaphoresHaveThem) {
   const Semaphore exports = locks.semaphore("exports", 1);
-  expect_lease(exports.acquire(), 30s);
-  expect_lease(exports.try_acquire().value(), 30s);
+  expect_lease(exports.acquire(), 60s);
+  expect_lease(exports.try_acquire().value(), 60s);
   const Hold busy = exports.acquire(1, 0ms, 1h);
   EXPECT_FALSE(exports.try_acquire());
   expect_wait([&] { static_cast<void>(exports.acquire()); }, 3s);
