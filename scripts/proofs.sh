@@ -99,7 +99,11 @@ for source in "$folder"/core/*.cpp; do
   [[ $name != run_* ]] || arguments=("$LATCHKEY")
   run "$name" "$work/core/$name" "${arguments[@]}"
 done
-for script in $(printf '%s\n' "$folder"/stores/[0-9]*.sh | sort -V); do
+# The programs were written for the version before, in which options of TLS had other names.
+rm -rf "$work/scripts"
+cp -r "$folder/stores" "$work/scripts"
+sed -i -E 's/([?&])cafile=/\1tls_ca=/g; s/([?&])(cert|key)=/\1tls_\2=/g' "$work"/scripts/[0-9]*.sh
+for script in $(printf '%s\n' "$work"/scripts/[0-9]*.sh | sort -V); do
   run_beside "$(basename "$script" .sh)" bash "$script"
 done
 
