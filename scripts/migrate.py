@@ -66,15 +66,11 @@ MADE = {"Leader": "leader", "OncePer": "once_per"}
 
 CHANGED_DEFAULTS = [
     (re.compile(r"(\.|->)acquire\((\s*\d+\s*)?\)"),
-     "waits for 3 s at most, with a lease of 30 s, if this is a lock or a semaphore of latchkey; "
-     "acquire(latchkey::forever, latchkey::watchdog) does what it did"),
-    (re.compile(r"\b(try_)?acquire\([^(),]*\d(ms|s|min|h)\)"),
-     "has a lease of 30 s; latchkey::watchdog as the next argument renews it, as it did"),
-    (re.compile(r"(\.|->)try_acquire\(\)"),
-     "has a lease of 30 s; try_acquire(0ms, latchkey::watchdog) does what it did"),
+     "waits for 3 s at most, if this is a lock or a semaphore of latchkey; "
+     "acquire(latchkey::forever) does what it did"),
     (re.compile(r"\basync_acquire\([^,]*,[^,]*\)\s*[;)]"),
-     "waits for 3 s at most, with a lease of 30 s; async_acquire(lock, latchkey::forever, "
-     "latchkey::watchdog, token) does what it did"),
+     "waits for 3 s at most; async_acquire(lock, latchkey::forever, latchkey::watchdog, token) does "
+     "what it did"),
     (re.compile(r"(make_unique|make_shared|optional)<(latchkey::)?(Leader|OncePer)>"),
      "a Leader is made by locks.leader(key, callback, options), and a OncePer by "
      "locks.once_per(key, period, options)"),
