@@ -137,8 +137,8 @@ class Lease {
 };
 
 /// The lease of each decorated call that does not say one, such as LOCKED("k"), and of an Attempt.
-/// What you hold by a Hold, by lock(), as a leader or with `latchkey run` is renewed by the watchdog
-/// until you release it. docs/guarantees.md has the table.
+/// What you hold by a Hold, by lock(), as a leader or with `latchkey run` is renewed by the
+/// watchdog until you release it. docs/guarantees.md has the table.
 inline constexpr Lease default_lease = std::chrono::seconds(30);
 
 template <class Rep, class Period>
