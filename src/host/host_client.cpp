@@ -49,15 +49,6 @@ HostClient::~HostClient() {
   }
 }
 
-Capabilities HostClient::capabilities() const noexcept {
-  Capabilities offered;
-  offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
-  offered.one_step = Capabilities::OneStep::all;
-  offered.latches = offered.pushes = offered.grants = offered.in_order = offered.administration =
-      offered.expires = offered.revocation = true;
-  return offered;
-}
-
 void HostClient::answer(Request& request, Outcome& outcome, Sink& sink) {
   try {
     join();

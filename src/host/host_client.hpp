@@ -26,7 +26,9 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
   HostClient& operator=(const HostClient&) = delete;
   ~HostClient() override;
 
-  [[nodiscard]] Capabilities capabilities() const noexcept override;
+  [[nodiscard]] Capabilities capabilities() const noexcept override {
+    return LockTable::capabilities();
+  }
   [[nodiscard]] std::string describe() const override { return session_.place().description; }
   [[nodiscard]] Start start_state() const noexcept override { return Start::up; }
   [[nodiscard]] const stores::Failure* failure() const noexcept override { return nullptr; }

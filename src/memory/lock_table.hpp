@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <latchkey/backend.hpp>
+#include <latchkey/capabilities.hpp>
 
 #include "core/key_table.hpp"
 #include "memory/lock_record.hpp"
@@ -52,6 +53,16 @@ namespace latchkey::inline v1::detail {
 /// `now` may decrease a little between requests: a lease then lasts a little longer.
 class LockTable {
  public:
+  /// What a backend with these rules offers that has a CountTable and a RevocationTable, too.
+  [[nodiscard]] static Capabilities capabilities() noexcept {
+    Capabilities offered;
+    offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
+    offered.one_step = Capabilities::OneStep::all;
+    offered.latches = offered.pushes = offered.grants = offered.in_order = offered.administration =
+        offered.expires = offered.revocation = true;
+    return offered;
+  }
+
   /// One complete attempt: the outcome is final. subscribe and unsubscribe use `subscriber`, which
   /// must live until forget() is called for it. The keys of an acquire_all are distinct. Throws
   /// std::bad_alloc; the request may or may not have been carried out then, and the table stays

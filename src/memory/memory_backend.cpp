@@ -37,14 +37,7 @@ class MemoryBackend final : public Backend, private ForkParticipant {
     forget_subscribers();
   }
 
-  Capabilities capabilities() const noexcept override {
-    Capabilities offered;
-    offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
-    offered.one_step = Capabilities::OneStep::all;
-    offered.latches = offered.pushes = offered.grants = offered.in_order = offered.administration =
-        offered.expires = offered.revocation = true;
-    return offered;
-  }
+  Capabilities capabilities() const noexcept override { return LockTable::capabilities(); }
 
   std::string describe() const override { return "memory:" + space_->name(); }
 
