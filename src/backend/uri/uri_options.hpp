@@ -110,27 +110,20 @@ void read_options(const UriSyntax& syntax, const UriParts& parts,
   }
 }
 
-/// Stores the text of an option in the TlsOptions `tls` of a URI.
+/// An option whose text is a member of the TlsOptions `tls` of a URI.
 template <auto Member, class Uri>
-void store_tls_text(Uri& uri, const UriValue& value) {
-  uri.tls.*Member = value.text();
+constexpr KnownOption<Uri> tls_option(std::string_view name) {
+  return {name, [](Uri& uri, const UriValue& value) { uri.tls.*Member = value.text(); },
+          [](const Uri& uri) { return uri.tls.missing_scheme; }};
 }
 template <class Uri>
-std::string missing_tls_scheme(const Uri& uri) {
-  return uri.tls.missing_scheme;
-}
-
+inline constexpr auto tls_ca = tls_option<&TlsOptions::ca, Uri>("tls_ca");
 template <class Uri>
-inline constexpr KnownOption<Uri> tls_ca{"tls_ca", &store_tls_text<&TlsOptions::ca, Uri>,
-                                         &missing_tls_scheme<Uri>};
+inline constexpr auto tls_cert = tls_option<&TlsOptions::certificate, Uri>("tls_cert");
 template <class Uri>
-inline constexpr KnownOption<Uri> tls_cert{
-    "tls_cert", &store_tls_text<&TlsOptions::certificate, Uri>, &missing_tls_scheme<Uri>};
+inline constexpr auto tls_key = tls_option<&TlsOptions::key, Uri>("tls_key");
 template <class Uri>
-inline constexpr KnownOption<Uri> tls_key{"tls_key", &store_tls_text<&TlsOptions::key, Uri>,
-                                          &missing_tls_scheme<Uri>};
-template <class Uri>
-inline constexpr KnownOption<Uri> tls_server_name{
-    "tls_server_name", &store_tls_text<&TlsOptions::server_name, Uri>, &missing_tls_scheme<Uri>};
+inline constexpr auto tls_server_name =
+    tls_option<&TlsOptions::server_name, Uri>("tls_server_name");
 
 }  // namespace latchkey::inline v1::detail
