@@ -17,7 +17,7 @@ void FreeTlsContext::operator()(ssl_ctx_st* /*context*/) const noexcept {}
 
 void FreeTlsSession::operator()(ssl_st* /*session*/) const noexcept {}
 
-TlsContext::TlsContext(const RedisUri& /*uri*/)
+TlsContext::TlsContext(const TlsOptions& /*options*/)
     : files_({}, []() -> std::unique_ptr<ssl_ctx_st, FreeTlsContext> {
         throw std::invalid_argument(std::string("cannot connect over TLS, as rediss:// demands: ") +
                                     why);

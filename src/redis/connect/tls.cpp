@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/connect/tls.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <mutex>
 #include <new>
-#include <stdexcept>
 #include <utility>
+
+#include "backend/connection/tls_context.hpp"
 
 namespace latchkey::inline v1::detail::redis {
 namespace {
@@ -62,67 +60,12 @@ BIO_METHOD* socket_method() {
   return method;
 }
 
-std::string openssl_reason() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
-  if (reason != nullptr) return reason;
-  return code != 0 ? "error " + std::to_string(code) : "no reason given";
-}
-
-/// OpenSSL says "wrong version number" of every answer that is not TLS.
-bool answered_without_tls() {
-  const unsigned long code = ERR_peek_last_error();
-  return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
-}
-
-void require(bool done, std::string_view option, const std::string& file) {
-  if (done) return;
-  const std::string why = openssl_reason();
-  ERR_clear_error();
-  throw std::invalid_argument("the option '" + std::string(option) + "' of the Redis URI names '" +
-                              file + "', which cannot be used: " + why);
-}
-
-/// Rejects keys that need a pass phrase: OpenSSL would ask for it at the terminal.
-int no_pass_phrase(char* /*text*/, int /*size*/, int /*writing*/, void* /*data*/) { return -1; }
-
-bool is_ip_address(const std::string& name) noexcept {
-  in6_addr address{};
-  return ::inet_pton(AF_INET, name.c_str(), &address) == 1 ||
-         ::inet_pton(AF_INET6, name.c_str(), &address) == 1;
-}
-
-std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const RedisUri& uri) {
-  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(SSL_CTX_new(TLS_client_method()));
-  if (made == nullptr) throw std::bad_alloc();
-  ERR_clear_error();
-  SSL_CTX* const context = made.get();
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsOptions& options) {
+  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(make_tls_context(options, "Redis"));
+  SSL_CTX_set_mode(made.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   // Redis closes connections without a close_notify. The framing of RESP shows if a reply was cut.
-  SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
-  SSL_CTX_set_default_passwd_cb(context, no_pass_phrase);
-  if (uri.tls.ca.empty()) {
-    SSL_CTX_set_default_verify_paths(context);
-  } else {
-    require(SSL_CTX_load_verify_file(context, uri.tls.ca.c_str()) == 1, "tls_ca", uri.tls.ca);
-  }
-  if (uri.tls.certificate.empty()) return made;
-  require(SSL_CTX_use_certificate_chain_file(context, uri.tls.certificate.c_str()) == 1, "tls_cert",
-          uri.tls.certificate);
-  const bool fits =
-      SSL_CTX_use_PrivateKey_file(context, uri.tls.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
-      SSL_CTX_check_private_key(context) == 1;
-  require(fits, "tls_key", uri.tls.key);
+  SSL_CTX_set_options(made.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
   return made;
-}
-
-/// The file of the system's authorities, if the URI names none.
-std::string authority_file(const RedisUri& uri) {
-  if (!uri.tls.ca.empty()) return uri.tls.ca;
-  const char* const named = std::getenv(X509_get_default_cert_file_env());
-  return named != nullptr ? named : X509_get_default_cert_file();
 }
 
 }  // namespace
@@ -131,9 +74,9 @@ void FreeTlsContext::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(
 
 void FreeTlsSession::operator()(SSL* session) const noexcept { SSL_free(session); }
 
-TlsContext::TlsContext(const RedisUri& uri)
-    : files_({authority_file(uri), uri.tls.certificate, uri.tls.key},
-             [uri] { return make_context(uri); }) {}
+TlsContext::TlsContext(const TlsOptions& options)
+    : files_({authority_file(options), options.certificate, options.key},
+             [options] { return make_context(options); }) {}
 
 // The session keeps its context alive, also after a later one has taken its place.
 std::unique_ptr<ssl_st, FreeTlsSession> TlsContext::new_session(std::string& problem) const {
@@ -155,12 +98,7 @@ TlsSession::TlsSession(const TlsContext& context, int socket, std::string name)
   SSL* const session = session_.get();
   SSL_set_bio(session, bio, bio);
   SSL_set_connect_state(session);
-  const bool named =
-      is_ip_address(name_)
-          ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name_.c_str()) == 1
-          : SSL_set1_host(session, name_.c_str()) == 1 &&
-                SSL_set_tlsext_host_name(session, name_.c_str()) == 1;
-  if (!named) throw std::bad_alloc();
+  if (!expect_name(session, name_)) throw std::bad_alloc();
 }
 
 Io TlsSession::shake_hands() {

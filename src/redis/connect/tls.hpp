@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "backend/connection/made_of_files.hpp"
+#include "backend/uri/tls_options.hpp"
 #include "core/small_mutex.hpp"
 #include "redis/protocol/failure.hpp"
-#include "redis/uri/redis_uri.hpp"
 
 // OpenSSL's names of its types. Only tls.cpp includes its headers: no_tls.cpp does without OpenSSL.
 struct ssl_ctx_st;  // NOLINT(readability-identifier-naming)
@@ -35,7 +35,7 @@ class TlsContext {
  public:
   /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason;
   /// and if latchkey was built without OpenSSL.
-  explicit TlsContext(const RedisUri& uri);
+  explicit TlsContext(const TlsOptions& options);
 
   /// A session with the files as they are now; null: no memory is left. `problem` receives why
   /// these files cannot be used, if earlier ones are used instead. Thread-safe.

@@ -61,7 +61,7 @@ ConnectionMultiplexer::ConnectionMultiplexer(RedisUri uri, const Options& option
       uri_(std::move(uri)),
       timeout_(options.command_timeout),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
-      tls_(uri_.transport == RedisUri::Transport::tls ? std::make_unique<TlsContext>(uri_)
+      tls_(uri_.transport == RedisUri::Transport::tls ? std::make_unique<TlsContext>(uri_.tls)
                                                       : nullptr),
       state_(make_router(uri_, options, tls_.get())),
       reactor_(clock_) {

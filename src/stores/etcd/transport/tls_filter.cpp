@@ -2,32 +2,22 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/etcd/transport/tls_filter.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <array>
-#include <cstdlib>
 #include <new>
-#include <stdexcept>
 #include <utility>
 
 #include <latchkey/detail/in_quotes.hpp>
+#include "backend/connection/tls_context.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
-std::string openssl_reason() {
-  const unsigned long code = ERR_peek_last_error();
-  // OpenSSL says "wrong version number" of every answer that is not TLS.
-  if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) {
-    return "the server answered without TLS";
-  }
-  const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
-  return reason != nullptr ? reason : "OpenSSL names no reason";
+std::string connection_reason() {
+  return answered_without_tls() ? "the server answered without TLS" : openssl_reason();
 }
 
 /// With TLS 1.3 a server refuses the client's certificate after the handshake. Which of these
@@ -45,61 +35,11 @@ bool is_of_our_certificate(unsigned long code) {
   }
 }
 
-void require(bool done, std::string_view option, const std::string& file) {
-  if (done) return;
-  const std::string why = openssl_reason();
-  ERR_clear_error();
-  throw std::invalid_argument("the option '" + std::string(option) + "' of the etcd URI names " +
-                              in_quotes(file) + ", which cannot be used: " + why);
-}
-
-/// Rejects keys that need a pass phrase: OpenSSL would ask for it at the terminal.
-int no_pass_phrase(char* /*text*/, int /*size*/, int /*writing*/, void* /*data*/) { return -1; }
-
-bool is_ip_address(const std::string& host) noexcept {
-  in6_addr address{};
-  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
-}
-
-bool expects(SSL* session, const std::string& host) noexcept {
-  if (is_ip_address(host)) {
-    return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host.c_str()) == 1;
-  }
-  return SSL_set1_host(session, host.c_str()) == 1 &&
-         SSL_set_tlsext_host_name(session, host.c_str()) == 1;
-}
-
 std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsOptions& options) {
-  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(SSL_CTX_new(TLS_client_method()));
-  if (made == nullptr) throw std::bad_alloc();
-  ERR_clear_error();
-  SSL_CTX* const context = made.get();
+  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(make_tls_context(options, "etcd"));
   constexpr std::array<unsigned char, 3> http2{2, 'h', '2'};
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_alpn_protos(context, http2.data(), http2.size());
-  SSL_CTX_set_default_passwd_cb(context, no_pass_phrase);
-  if (options.ca.empty()) {
-    SSL_CTX_set_default_verify_paths(context);
-  } else {
-    require(SSL_CTX_load_verify_file(context, options.ca.c_str()) == 1, "tls_ca", options.ca);
-  }
-  if (options.certificate.empty()) return made;
-  require(SSL_CTX_use_certificate_chain_file(context, options.certificate.c_str()) == 1, "tls_cert",
-          options.certificate);
-  const bool fits =
-      SSL_CTX_use_PrivateKey_file(context, options.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
-      SSL_CTX_check_private_key(context) == 1;
-  require(fits, "tls_key", options.key);
+  SSL_CTX_set_alpn_protos(made.get(), http2.data(), http2.size());
   return made;
-}
-
-/// The file of the system's authorities, if the URI names none.
-std::string authority_file(const TlsOptions& options) {
-  if (!options.ca.empty()) return options.ca;
-  const char* const named = std::getenv(X509_get_default_cert_file_env());
-  return named != nullptr ? named : X509_get_default_cert_file();
 }
 
 }  // namespace
@@ -128,7 +68,7 @@ TlsFilter::TlsFilter(TlsContext& context, const std::string& host)
   }
   SSL_set_bio(session, received, to_send);
   SSL_set_connect_state(session);
-  if (!expects(session, host_)) throw std::bad_alloc();
+  if (!expect_name(session, host_)) throw std::bad_alloc();
 }
 
 void TlsFilter::feed(std::string_view received) {
@@ -170,9 +110,9 @@ std::string TlsFilter::handshake_failure() const {
            " is not to be trusted: " + X509_verify_cert_error_string(verified);
   }
   if (ERR_GET_REASON(ERR_peek_last_error()) > SSL_AD_REASON_OFFSET) {
-    return "the server refuses the TLS handshake: " + openssl_reason();
+    return "the server refuses the TLS handshake: " + connection_reason();
   }
-  return "no TLS with this server: " + openssl_reason() +
+  return "no TLS with this server: " + connection_reason() +
          (context_.has_worked() ? "" : " (etcd: is without TLS, etcds: with it)");
 }
 
@@ -195,7 +135,7 @@ TlsFilter::State TlsFilter::decrypt(std::string_view received, std::string& plai
                    ? "the server ends the TLS connection: it wants a certificate (tls_cert=) that "
                      "it trusts: "
                    : "the TLS connection broke: ";
-    failure_ += openssl_reason() + problem_;
+    failure_ += connection_reason() + problem_;
     return State::broken;
   }
 }
@@ -206,7 +146,7 @@ TlsFilter::State TlsFilter::encrypt(std::string_view plain, std::string& to_send
   const bool done = plain.empty() || SSL_write(session_.get(), plain.data(), size) == size;
   drain(to_send);
   if (done) return State::ready;
-  failure_ = "the TLS connection broke: " + openssl_reason() + problem_;
+  failure_ = "the TLS connection broke: " + connection_reason() + problem_;
   return State::broken;
 }
 
