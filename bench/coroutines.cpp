@@ -65,7 +65,7 @@ auto by_threads(const latchkey::Locks& locks) {
     for (int worker = 0; worker < workers; ++worker) {
       running.emplace_back([lock = locks.lock(std::to_string(worker)), operations]() mutable {
         for (int done = 0; done < operations / workers; ++done)
-          lock.acquire(latchkey::forever, latchkey::watchdog).release();
+          lock.acquire(latchkey::forever).release();
       });
     }
   };

@@ -51,8 +51,7 @@ std::vector<latchkey::Hold> take_all(const latchkey::Locks& locks) {
   for (int number = 0; number < locks_held; ++number) {
     std::this_thread::sleep_until(begin + interval * number / locks_held);
     const LockType type = number % 4 == 0 ? LockType::READ : LockType::REENTRANT;
-    holds.push_back(locks.lock("order:" + std::to_string(number), type)
-                        .acquire(latchkey::forever, latchkey::watchdog));
+    holds.push_back(locks.lock("order:" + std::to_string(number), type).acquire(latchkey::forever));
   }
   return holds;
 }

@@ -69,7 +69,7 @@ class Waiters {
   /// that begins the run is no part of one.
   bench::CommandStatistics run() {
     const latchkey::Semaphore semaphore = locks_.semaphore("permits", permits);
-    latchkey::Hold all = semaphore.acquire(permits, 0ms, latchkey::watchdog);
+    latchkey::Hold all = semaphore.acquire(permits, 0ms);
     for (int number = 0; number < waiters_; ++number) {
       asio::co_spawn(context_, take_once(number), asio::detached);
     }

@@ -114,8 +114,7 @@ auto on_threads(const Locks& locks, int threads) {
     for (int thread = 0; thread < threads; ++thread) {
       running.emplace_back([&locks, thread, cycles = operations / threads] {
         latchkey::Lock lock = locks.lock(key_of(static_cast<std::size_t>(thread)));
-        for (int cycle = 0; cycle < cycles; ++cycle)
-          static_cast<void>(lock.acquire(1s, latchkey::watchdog));
+        for (int cycle = 0; cycle < cycles; ++cycle) static_cast<void>(lock.acquire(1s));
       });
     }
     for (std::thread& each : running) each.join();

@@ -39,8 +39,7 @@ struct Entered {
 /// Holds the lock until it is killed, or until its input ends.
 int work(const std::string& uri, int tell, int until_end_of) {
   const auto locks = latchkey::Locks::connect(uri, {.watchdog = watchdog_lease});
-  const latchkey::Hold hold =
-      locks.lock("nightly-report", LockType::FENCED).acquire(30s, latchkey::watchdog);
+  const latchkey::Hold hold = locks.lock("nightly-report", LockType::FENCED).acquire(30s);
   const Entered entered{hold.fencing_token().value_or(0)};
   if (::write(tell, &entered, sizeof entered) != sizeof entered) return 1;
   char byte = 0;

@@ -172,8 +172,7 @@ template <class Service>
 std::string error_while_busy() {
   const ScopedLocks locks;
   const latchkey::Locks others = locks.locks().with_owner(latchkey::Owner::make());
-  const latchkey::Hold held =
-      others.lock("stock:tea", LockType::WRITE).acquire(latchkey::forever, latchkey::watchdog);
+  const latchkey::Hold held = others.lock("stock:tea", LockType::WRITE).acquire(latchkey::forever);
   Service stock(std::filesystem::path(testing::TempDir()) / "annotated_examples_stock");
   try {
     stock.add({"tea"}, 1);

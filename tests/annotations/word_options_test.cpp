@@ -111,10 +111,8 @@ struct Strategies {
 TEST(AnnotatedWord, HonoursEachStrategyOfABusyLock) {
   const ScopedLocks locks;
   std::optional<Hold> hold;
-  std::thread holder([&] {
-    hold =
-        locks.locks().lock("busy", LockType::WRITE).acquire(latchkey::forever, latchkey::watchdog);
-  });
+  std::thread holder(
+      [&] { hold = locks.locks().lock("busy", LockType::WRITE).acquire(latchkey::forever); });
   holder.join();
   Strategies object;
   EXPECT_EQ(object.skips(), std::nullopt);

@@ -57,7 +57,7 @@ TEST_F(AsioAcquire, CallbackRunsOnItsExecutorAndNeverInline) {
 }
 
 TEST_F(AsioAcquire, ReleaseByAThreadNeverRunsTheCallback) {
-  std::optional<Hold> theirs = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> theirs = locks.lock("k").acquire(forever);
   bool called = false;
   async_acquire(locks.lock("k"), 10s, 30s,
                 asio::bind_executor(context, [&](std::exception_ptr, Hold) { called = true; }));
@@ -83,7 +83,7 @@ TEST_F(AsioAcquire, DeferredStartsWhenItIsCalled) {
 }
 
 TEST_F(AsioAcquire, BusyLockIsATimeoutOrNoHold) {
-  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("k").acquire(forever);
   run(context, [](Locks& locks) -> asio::awaitable<void> {
     const auto began = std::chrono::steady_clock::now();
     EXPECT_FALSE(co_await async_try_acquire(locks.lock("k"), 0ms, 30s, asio::use_awaitable));
@@ -120,7 +120,7 @@ TEST_F(AsioAcquire, GivenOwnerReenters) {
 }
 
 TEST_F(AsioAcquire, ClosedLocksEndTheWait) {
-  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("k").acquire(forever);
   std::exception_ptr error;
   async_acquire(locks.lock("k"), forever, watchdog,
                 asio::bind_executor(context, [&](std::exception_ptr why, Hold) { error = why; }));
@@ -131,7 +131,7 @@ TEST_F(AsioAcquire, ClosedLocksEndTheWait) {
 
 TEST_F(AsioAcquire, SeveralKeysAreOneHold) {
   const Lock pair = locks.all_of({locks.lock("b"), locks.lock("a", LockType::WRITE)});
-  std::optional<Hold> theirs = locks.lock("b").acquire(forever, watchdog);
+  std::optional<Hold> theirs = locks.lock("b").acquire(forever);
   int holds = 0;
   async_acquire(pair, 10s, 30s,
                 asio::bind_executor(context, [&](std::exception_ptr error, Hold hold) {
@@ -153,7 +153,7 @@ TEST_F(AsioAcquire, SeveralKeysAreOneHold) {
 }
 
 TEST_F(AsioAcquire, BusySeveralGiveBackWhatTheyHold) {
-  const Hold theirs = locks.lock("b").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("b").acquire(forever);
   const Lock pair = locks.all_of({locks.lock("a"), locks.lock("b")});
   run(context, [](Locks& locks, Lock pair) -> asio::awaitable<void> {
     EXPECT_FALSE(co_await async_try_acquire(pair, 10ms, 30s, asio::use_awaitable));

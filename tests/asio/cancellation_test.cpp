@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, AsioCancellation,
                                            asio::cancellation_type::total));
 
 TEST_P(AsioCancellation, EndsAWait) {
-  std::optional<Hold> theirs = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> theirs = locks.lock("k").acquire(forever);
   const auto error = wait_for(locks.lock("k"));
   signal.emit(GetParam());
   context.run();
@@ -66,7 +66,7 @@ TEST_P(AsioCancellation, EndsAWait) {
 }
 
 TEST_P(AsioCancellation, EndsAWaitForSeveralAndGivesThemBack) {
-  const Hold theirs = locks.lock("b").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("b").acquire(forever);
   const auto error = wait_for(locks.all_of({locks.lock("a"), locks.lock("b")}));
   EXPECT_EQ(locks.inspect("a").holders.size(), 1U);
   signal.emit(GetParam());
@@ -87,7 +87,7 @@ TEST(AsioTimeout, LosingOperationOfACoroutineGivesBack) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context context;
   Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("k").acquire(forever);
   run(context, [](Locks& locks) -> asio::awaitable<void> {
     asio::steady_timer timer(co_await asio::this_coro::executor, 20ms);
     const auto first =
@@ -103,7 +103,7 @@ TEST(AsioTimeout, AnErrorOfTheAcquireEndsTheWaitForTheFirstOfTwo) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context context;
   Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("k").acquire(forever);
   std::jthread closer;
   bool closed = false;
   run(context, [&](Locks& locks) -> asio::awaitable<void> {
@@ -128,7 +128,7 @@ TEST(AsioTimeout, TheFirstOfTwoAcquiresIsTheResultAndTheOtherIsGivenBack) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context context;
   Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("busy").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("busy").acquire(forever);
   run(context, [](Locks& locks) -> asio::awaitable<void> {
     auto first =
         co_await (async_acquire(locks.lock("busy"), forever, watchdog, asio::use_awaitable) ||

@@ -68,7 +68,7 @@ TEST_F(AsioClose, HoldsThatRemainAfterTheDrainAreLost) {
 }
 
 TEST_F(AsioClose, CancellationEndsTheDrain) {
-  const std::optional<Hold> never_released = locks.lock("k").acquire(forever, watchdog);
+  const std::optional<Hold> never_released = locks.lock("k").acquire(forever);
   asio::cancellation_signal signal;
   bool closed = false;
   async_close(locks, too_long,
@@ -93,7 +93,7 @@ TEST_F(AsioClose, ListenerHasAllEventsAtTheEnd) {
 }
 
 TEST_F(AsioClose, EndOfTheContextEndsTheDrain) {
-  const Hold never_released = locks.lock("k").acquire(forever, watchdog);
+  const Hold never_released = locks.lock("k").acquire(forever);
   {
     asio::io_context ends;
     async_close(locks, too_long,

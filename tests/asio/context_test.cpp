@@ -36,7 +36,7 @@ struct Witness {
 
 void expect_pending_operations_to_end_with_their_context(const Locks& locks) {
   bool destroyed = false;
-  std::optional<Hold> theirs = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> theirs = locks.lock("k").acquire(forever);
   {
     asio::io_context context;
     async_acquire(locks.lock("k"), forever, watchdog,
@@ -132,7 +132,7 @@ TEST(AsioContext, LocksMayEndBeforeTheContext) {
 TEST(AsioContext, AReleaseWhoseReplyComesAfterTheContextAndTheLocksEndsTheConnection) {
   RedisServer server;
   std::optional<Locks> locks = Locks::connect(server.unix_uri());
-  Hold hold = locks->lock("k").acquire(forever, watchdog);
+  Hold hold = locks->lock("k").acquire(forever);
   std::optional<asio::io_context> context(std::in_place);
   server.stop();
   async_release(std::move(hold), asio::bind_executor(*context, [](const std::exception_ptr&, bool) {
@@ -162,7 +162,7 @@ void expect_lost(Findings& findings, Hold& hold) {
 // They read the deleted space of the hold.
 TEST(AsioContext, OperationsOnAnInheritedHoldDoNotLookAtItsSpace) {
   std::optional<Locks> locks = Locks::connect("memory:");
-  Hold one = locks->lock("one").acquire(forever, watchdog);
+  Hold one = locks->lock("one").acquire(forever);
   const std::vector<std::string> keys{"a", "b"};
   Hold several = locks->acquire_all(keys, Attempt{});
   EXPECT_EQ(in_child([&](Findings& findings) {

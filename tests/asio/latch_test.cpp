@@ -122,7 +122,7 @@ TEST(AsioLatchLifetime, LocksMayEndBeforeTheContextOfTheirWaits) {
 TEST(AsioLatchLifetime, LocksMayEndBeforeTheContextOfTheirAcquires) {
   asio::io_context ends;
   const Locks locks = Locks::connect("memory:");
-  const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("k").acquire(forever);
   async_acquire(locks.lock("k"), forever, watchdog,
                 asio::bind_executor(ends, [](const auto&...) { ADD_FAILURE(); }));
 }

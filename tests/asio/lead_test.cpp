@@ -118,7 +118,7 @@ TEST_F(AsioLead, LossOfTheLockCancelsTheWork) {
 }
 
 TEST_F(AsioLead, CloseEndsIt) {
-  const Hold other = locks.lock("leader", LockType::FENCED).acquire(forever, watchdog);
+  const Hold other = locks.lock("leader", LockType::FENCED).acquire(forever);
   std::exception_ptr ended;
   async_lead(
       locks, "leader", [](std::uint64_t) { return until_cancelled(); },
@@ -130,7 +130,7 @@ TEST_F(AsioLead, CloseEndsIt) {
 
 TEST_F(AsioLead, ErrorsNameTheKeyAsItWasGiven) {
   const Locks prefixed = Locks::connect("memory:", {.prefix = "app:"});
-  const Hold other = prefixed.lock("leader", LockType::FENCED).acquire(forever, watchdog);
+  const Hold other = prefixed.lock("leader", LockType::FENCED).acquire(forever);
   std::exception_ptr ended;
   async_lead(
       prefixed, "leader", [](std::uint64_t) { return until_cancelled(); },
@@ -155,8 +155,7 @@ TEST_F(AsioLead, EndOfTheContextReleasesTheLock) {
     ends.poll();
   }
   EXPECT_TRUE(recorder.await(Kind::term_ended));
-  EXPECT_NO_THROW(
-      static_cast<void>(locks.lock("leader", LockType::FENCED).acquire(1min, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("leader", LockType::FENCED).acquire(1min)));
 }
 
 // The request to stop was posted to a strand that nobody runs any more, and the two kept each

@@ -190,7 +190,7 @@ TEST(AsioMixed, BusyExecutorDelaysNoThread) {
       }(locks, busy, end),
       rethrow);
   // Keeps the loop waiting for the connection.
-  const Hold theirs = locks.lock("b").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("b").acquire(forever);
   asio::co_spawn(
       context,
       [](Locks locks) -> asio::awaitable<void> {
@@ -202,8 +202,7 @@ TEST(AsioMixed, BusyExecutorDelaysNoThread) {
   while (!busy) std::this_thread::yield();
   const Stalls stalls;
   const auto began = std::chrono::steady_clock::now();
-  for (int round = 0; round < 20; ++round)
-    static_cast<void>(locks.lock("c").acquire(forever, watchdog));
+  for (int round = 0; round < 20; ++round) static_cast<void>(locks.lock("c").acquire(forever));
   EXPECT_LT(std::chrono::steady_clock::now() - began, 1s + stalls.total());
   end = true;
 }

@@ -112,7 +112,7 @@ TEST_F(AsioLockedMethod, ArgumentsOutliveTheCall) {
 }
 
 TEST_F(AsioLockedMethod, StrategiesOwnWhatTheyNeed) {
-  const Hold theirs = locks.lock("busy").acquire(forever, watchdog);
+  const Hold theirs = locks.lock("busy").acquire(forever);
   run(context, [](Bank& bank) -> asio::awaitable<void> {
     EXPECT_EQ(co_await bank.ask(long_text("what")), long_text("what!"));
     EXPECT_EQ(co_await bank.answer("what"), long_text("busy"));
@@ -122,7 +122,7 @@ TEST_F(AsioLockedMethod, StrategiesOwnWhatTheyNeed) {
 TEST_F(AsioLockedMethod, StopTokenEndsTheWaitAndNotTheBody) {
   run(context, [](Bank& bank, Locks locks) -> asio::awaitable<void> {
     co_await bank.wait();
-    const Hold theirs = locks.lock("k").acquire(forever, watchdog);
+    const Hold theirs = locks.lock("k").acquire(forever);
     std::optional<Cancelled::By> by;
     try {
       co_await bank.wait();

@@ -167,7 +167,7 @@ TEST_F(AsioLockedOwner, LockOrderIsCheckedAfterHops) {
 TEST_F(AsioLockedOwner, BlockingCallInABodyIsReportedOnce) {
   Recorder recorder;
   const Locks watched = Locks::connect("memory:", {.listener = &recorder});
-  const Hold theirs = watched.with_owner(Owner::make()).lock("busy").acquire(forever, watchdog);
+  const Hold theirs = watched.with_owner(Owner::make()).lock("busy").acquire(forever);
   run(context, [](Locks watched) -> asio::awaitable<void> {
     for (int round = 0; round < 2; ++round) {
       co_await (LOCKED("k").in(watched)AROUND()->asio::awaitable<void> {

@@ -85,7 +85,7 @@ TEST_P(AsioLockedPermits, ABodyHasSeveralPermitsAndGivesItsResult) {
 }
 
 TEST_P(AsioLockedPermits, TheWaitEndsIfTooFewAreAvailable) {
-  const Hold two = semaphore.acquire(2, forever, watchdog);
+  const Hold two = semaphore.acquire(2, forever);
   run(context, []() -> asio::awaitable<void> {
     EXPECT_THROW(
         co_await (
@@ -134,7 +134,7 @@ TEST_P(AsioLockedPermits, LossCancelsTheBodyAndRequestsItsStop) {
 
 TEST_P(AsioLockedPermits, ACancelledWaitTakesNoPermit) {
   using asio::experimental::awaitable_operators::operator||;  // not hidden by latchkey's
-  std::optional<Hold> all = semaphore.acquire(3, forever, watchdog);
+  std::optional<Hold> all = semaphore.acquire(3, forever);
   run(context, []() -> asio::awaitable<void> {
     const auto wait = []() -> asio::awaitable<void> {
       EXPECT_THROW(

@@ -50,43 +50,41 @@ TEST(AsioLockedPolicy, MustBeLoaded) {
 }
 
 TEST(AsioLockedPolicy, GivesTheKeyAndTheStrategy) {
-  EXPECT_EQ(
-      in_child([](Findings& findings) {
-        const PolicyText file(R"(
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(R"(
 backends: {main: "memory:"}
 policies:
   money: {key: "money:{number % 10}", type: WRITE}
 rules:
   Shelf::browse: {wait: 0ms, on_timeout: skip, key: "shelf:{number}"}
 )");
-        install_from(file.path());
-        Shelf shelf;
-        CHILD_EXPECT(findings, result_of(shelf.pay(42)) == "money:2");
-        CHILD_EXPECT(findings, result_of(shelf.browse(7)) == 7);
-        const Hold other =
-            default_locks().with_owner(Owner::make()).lock("shelf:7").acquire(forever, watchdog);
-        CHILD_EXPECT(findings, result_of(shelf.browse(7)) == std::nullopt);
-      }),
-      "");
+              install_from(file.path());
+              Shelf shelf;
+              CHILD_EXPECT(findings, result_of(shelf.pay(42)) == "money:2");
+              CHILD_EXPECT(findings, result_of(shelf.browse(7)) == 7);
+              const Hold other =
+                  default_locks().with_owner(Owner::make()).lock("shelf:7").acquire(forever);
+              CHILD_EXPECT(findings, result_of(shelf.browse(7)) == std::nullopt);
+            }),
+            "");
 }
 
 TEST(AsioLockedPolicy, RunsTheBodyWithoutItsLock) {
-  EXPECT_EQ(
-      in_child([](Findings& findings) {
-        const PolicyText file(R"(
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(R"(
 backends: {main: "memory:"}
 policies:
   money: {key: "money"}
 rules:
   Shelf::browse: {unlocked: dangerously}
 )");
-        install_from(file.path());
-        Shelf shelf;
-        const Hold other =
-            default_locks().with_owner(Owner::make()).lock("code:7").acquire(forever, watchdog);
-        CHILD_EXPECT(findings, result_of(shelf.browse(7)) == -7);
-      }),
-      "");
+              install_from(file.path());
+              Shelf shelf;
+              const Hold other =
+                  default_locks().with_owner(Owner::make()).lock("code:7").acquire(forever);
+              CHILD_EXPECT(findings, result_of(shelf.browse(7)) == -7);
+            }),
+            "");
 }
 
 }  // namespace

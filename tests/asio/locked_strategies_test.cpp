@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 /// The key "busy" is somebody else's.
 class AsioLockedStrategies : public AsioLockedTest {
  protected:
-  Hold theirs = locks.lock("busy").acquire(forever, watchdog);
+  Hold theirs = locks.lock("busy").acquire(forever);
 };
 
 TEST_F(AsioLockedStrategies, Raise) {

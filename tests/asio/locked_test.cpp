@@ -101,7 +101,7 @@ TEST_F(AsioLocked, ExceptionOfTheBodyReleasesTheLock) {
 
 TEST_F(AsioLocked, ErrorsSayWhetherTheBodyRan) {
   run(context, [](Locks locks) -> asio::awaitable<void> {
-    const Hold theirs = locks.lock("busy").acquire(forever, watchdog);
+    const Hold theirs = locks.lock("busy").acquire(forever);
     try {
       co_await (LOCKED("outer") AROUND()->asio::awaitable<void> {
         co_await (LOCKED("busy", LockType::REENTRANT, 5ms) AROUND()->asio::awaitable<void> {

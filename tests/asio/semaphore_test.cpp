@@ -42,7 +42,7 @@ TEST_F(AsioSemaphore, GivesAsManyPermitsAsItHas) {
 }
 
 TEST_F(AsioSemaphore, WaitEndsWhenAPermitIsReleased) {
-  std::optional<Hold> all = semaphore.acquire(2, forever, watchdog);
+  std::optional<Hold> all = semaphore.acquire(2, forever);
   int granted = 0;
   for (int waiter = 0; waiter < 2; ++waiter) {
     async_acquire(semaphore, 1, forever, watchdog,

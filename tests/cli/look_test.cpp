@@ -172,7 +172,7 @@ TEST_F(CliLook, RevokeAsksACommandThatRunsWithOnRevokeTermToEnd) {
 
 TEST_F(CliLook, ShowAndTopTellThatALockWasAskedFor) {
   const Locks locks = Locks::connect(uri());
-  Hold hold = locks.lock("a").acquire(forever, watchdog);
+  Hold hold = locks.lock("a").acquire(forever);
   EXPECT_EQ(run_json({"show", "a", uri()})["holders"][0]["revoked_ms"], json(nullptr));
   EXPECT_EQ(run_json({"top", "--once", uri()})["revoked_ms"], json(nullptr));
   EXPECT_FALSE(hold.revoked());
@@ -185,7 +185,7 @@ TEST_F(CliLook, ShowAndTopTellThatALockWasAskedFor) {
   EXPECT_EQ(run(latchkey({"show", "a", uri()})), 0);
   EXPECT_NE(log().find(" left, asked to release it "), std::string::npos) << log();
   EXPECT_TRUE(hold.release());
-  hold = locks.lock("a").acquire(forever, watchdog);
+  hold = locks.lock("a").acquire(forever);
   EXPECT_EQ(run_json({"top", "--once", uri()})["revoked_ms"], json(nullptr));
 }
 

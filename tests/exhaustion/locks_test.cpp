@@ -33,9 +33,7 @@ class Exhaustion : public ExhaustionFixture, public ::testing::WithParamInterfac
                           {.command_timeout = 1s, .listener = listener});
   }
 
-  void warm_up() override {
-    static_cast<void>(theirs_->lock("warm").acquire(patience, watchdog).release());
-  }
+  void warm_up() override { static_cast<void>(theirs_->lock("warm").acquire(patience).release()); }
 
   void everything_is_free() override {
     for (const std::string& key : keys_) {
@@ -70,14 +68,14 @@ TEST_P(Exhaustion, FailedAcquireLeavesNothing) {
         Lock lock = ours.lock(key, type);
         std::optional<Hold> hold;
         from();
-        fails_well([&] { hold.emplace(lock.acquire(patience, watchdog)); });
+        fails_well([&] { hold.emplace(lock.acquire(patience)); });
         to();
         if (hold) {
           EXPECT_TRUE(hold->release());
         }
       }
     });
-    const Hold next = ours.lock("k", type).acquire(patience, watchdog);  // also of the same Locks
+    const Hold next = ours.lock("k", type).acquire(patience);  // also of the same Locks
     EXPECT_FALSE(next.lost());
   }
 }
@@ -88,7 +86,7 @@ TEST_P(Exhaustion, ReleaseWithoutMemoryFreesTheLock) {
     const Locks ours = connect(&recorder);
     each_allocation([&](int round, const auto& from, const auto& to) {
       std::optional<Hold> hold;
-      std::thread([&] { hold.emplace(ours.lock("k", type).acquire(patience, watchdog)); }).join();
+      std::thread([&] { hold.emplace(ours.lock("k", type).acquire(patience)); }).join();
       from();
       if (round == 0) {
         hold.reset();  // reports no error
@@ -109,7 +107,7 @@ TEST_P(Exhaustion, FailedWaitLeavesNoQueuePlaceAndNoSubscription) {
       Lock lock = ours.lock("k", type);
       std::optional<Hold> hold;
       from();
-      fails_well([&] { hold = lock.try_acquire(20ms, watchdog); });
+      fails_well([&] { hold = lock.try_acquire(20ms); });
       to();
       EXPECT_FALSE(hold.has_value());
       EXPECT_TRUE(held.release());

@@ -54,7 +54,7 @@ void in_thread(const std::function<void()>& body) {
 const std::map<std::string, void (*)(const std::string&)> cases{
     {"static-hold",
      [](const std::string& uri) {
-       static_hold = connect(uri).lock("k").acquire(latchkey::forever, latchkey::watchdog);
+       static_hold = connect(uri).lock("k").acquire(latchkey::forever);
      }},
     {"static-locks",
      [](const std::string& uri) {
@@ -71,30 +71,23 @@ const std::map<std::string, void (*)(const std::string&)> cases{
     {"main-thread-hold",
      [](const std::string& uri) {
        touch_thread_locals();
-       thread_hold = connect(uri)
-                         .lock("k", latchkey::LockType::FAIR)
-                         .acquire(latchkey::forever, latchkey::watchdog);
+       thread_hold = connect(uri).lock("k", latchkey::LockType::FAIR).acquire(latchkey::forever);
      }},
     {"thread-hold",
      [](const std::string& uri) {
-       in_thread([&] {
-         thread_hold = connect(uri).lock("k").acquire(latchkey::forever, latchkey::watchdog);
-       });
+       in_thread([&] { thread_hold = connect(uri).lock("k").acquire(latchkey::forever); });
      }},
     {"thread-locker",
      [](const std::string& uri) {
        in_thread([&] {
          thread_locker.locks = connect(uri);
-         if (!thread_locker.locks->lock("k")
-                  .acquire(latchkey::forever, latchkey::watchdog)
-                  .release())
-           std::_Exit(4);
+         if (!thread_locker.locks->lock("k").acquire(latchkey::forever).release()) std::_Exit(4);
        });
      }},
     {"exit-in-a-thread",
      [](const std::string& uri) {
        in_thread([&] {
-         static_hold = connect(uri).lock("k").acquire(latchkey::forever, latchkey::watchdog);
+         static_hold = connect(uri).lock("k").acquire(latchkey::forever);
          std::exit(0);  // NOLINT(concurrency-mt-unsafe): the case that is tested
        });
      }},

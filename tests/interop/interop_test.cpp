@@ -119,7 +119,7 @@ TEST_P(Interop, BothWatchdogsOutliveTheirPeriod) {
   std::vector<Hold> holds;
   for (const Kind& kind : kinds) {
     for (const std::string& key : deployment_.keys(name() + ".cpp." + kind.name)) {
-      holds.push_back(locks_.lock(key, kind.held).acquire(5s, watchdog));
+      holds.push_back(locks_.lock(key, kind.held).acquire(5s));
       checks.emplace_back(
           [&, key] { EXPECT_EQ(java("a", "try", kind.wanted, key, "0 1000"), "false") << key; });
     }

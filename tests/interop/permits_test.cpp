@@ -57,7 +57,7 @@ TEST_P(Permits, TheNumberThatJavaSetWins) {
   for (const std::string& key : keys()) {
     EXPECT_EQ(java("permits", key, "5"), "true");
     EXPECT_EQ(semaphore(key).total(), 5);
-    const Hold hold = semaphore(key).acquire(3, forever, watchdog);
+    const Hold hold = semaphore(key).acquire(3, forever);
     EXPECT_EQ(java("available", key), "2");
     EXPECT_EQ(java("set", key, "7"), "true");
     EXPECT_EQ(semaphore(key).available(), 4);
@@ -129,7 +129,7 @@ TEST_P(Permits, OurPermitsOutliveTheWatchdogsPeriodAndJavaMayHaveNoLease) {
   };
   std::vector<Pair> all;
   for (const std::string& key : keys()) {
-    Hold ours = locks.semaphore(key, 3).acquire(2, forever, watchdog);
+    Hold ours = locks.semaphore(key, 3).acquire(2, forever);
     all.push_back({key, std::move(ours), java_takes(key, 1, -1)});
     ASSERT_EQ(all.back().endless.size(), 32U) << all.back().endless;
   }
@@ -146,7 +146,7 @@ TEST_P(Permits, OurPermitsOutliveTheWatchdogsPeriodAndJavaMayHaveNoLease) {
 TEST_P(Permits, OnePermitThatJavaReleasesIsALossOfTheWholeHold) {
   const Locks locks = deployment_.connect({.watchdog = 600ms});
   for (const std::string& key : keys()) {
-    const Hold hold = locks.semaphore(key, 3).acquire(2, forever, watchdog);
+    const Hold hold = locks.semaphore(key, 3).acquire(2, forever);
     const LockInfo info = semaphore(key).inspect();
     ASSERT_EQ(info.holders.size(), 2U);
     EXPECT_EQ(java("try_release", key, info.holders[0].id), "true");
@@ -157,7 +157,7 @@ TEST_P(Permits, OnePermitThatJavaReleasesIsALossOfTheWholeHold) {
 
 TEST_P(Permits, DeletedByEitherSideNothingIsLeft) {
   for (const std::string& key : keys()) {
-    const Hold hold = semaphore(key).acquire(2, forever, watchdog);
+    const Hold hold = semaphore(key).acquire(2, forever);
     EXPECT_EQ(java("delete", key), "true");
     EXPECT_EQ(semaphore(key).total(), 3) << "it does not exist";
     EXPECT_EQ(java("permits", key, "2"), "true");

@@ -70,14 +70,14 @@ TEST_P(Locker, SecondTryOfTheOwnerIsAReentry) {
 }
 
 TEST_P(Locker, TwoWaitersAreGrantedOneAfterTheOther) {
-  Hold first = locks_.lock("two").acquire(forever, watchdog);
+  Hold first = locks_.lock("two").acquire(forever);
   std::atomic<int> inside{0}, granted{0};
   std::jthread release([&] {
     EXPECT_TRUE(recorder_.await(Event::Kind::waiting, 2));
     EXPECT_TRUE(first.release());
   });
   on_threads(2, [&](int) {
-    const Hold hold = another().lock("two").acquire(std::chrono::seconds(20), watchdog);
+    const Hold hold = another().lock("two").acquire(std::chrono::seconds(20));
     EXPECT_EQ(++inside, 1);
     ++granted;
     --inside;
@@ -86,19 +86,17 @@ TEST_P(Locker, TwoWaitersAreGrantedOneAfterTheOther) {
 }
 
 TEST_P(Locker, WaitForAHeldLockTimesOut) {
-  const Hold held = locks_.lock("busy").acquire(forever, watchdog);
+  const Hold held = locks_.lock("busy").acquire(forever);
   const auto started = std::chrono::steady_clock::now();
   EXPECT_FALSE(another().lock("busy").try_acquire(std::chrono::milliseconds(50)));
   EXPECT_GE(std::chrono::steady_clock::now() - started, std::chrono::milliseconds(50));
-  EXPECT_THROW(
-      static_cast<void>(another().lock("busy").acquire(std::chrono::milliseconds(10), watchdog)),
-      LockTimeout);
+  EXPECT_THROW(static_cast<void>(another().lock("busy").acquire(std::chrono::milliseconds(10))),
+               LockTimeout);
 }
 
 TEST_P(Locker, ExpiredLeaseGrantsTheNextWaiter) {
   Hold brief = locks_.lock("lease").acquire(forever, std::chrono::milliseconds(100));
-  const std::optional<Hold> next =
-      another().lock("lease").try_acquire(std::chrono::seconds(20), watchdog);
+  const std::optional<Hold> next = another().lock("lease").try_acquire(std::chrono::seconds(20));
   ASSERT_TRUE(next);
   EXPECT_TRUE(brief.lost()) << "the holder lost it before the next one was granted";
   EXPECT_FALSE(brief.release());
@@ -111,7 +109,7 @@ TEST_P(Locker, OneOfAThousandThreadsIsGrantedWhileItHolds) {
   on_threads(1'000, [&](int) {
     std::optional<Hold> hold;
     try {
-      hold = locks_.lock("crowd").try_acquire(std::chrono::seconds(1), watchdog);
+      hold = locks_.lock("crowd").try_acquire(std::chrono::seconds(1));
     } catch (const BackendUnavailable&) {
       // A slow machine: this call had no reply within its wait.
     }
@@ -127,8 +125,7 @@ TEST_P(Locker, HundredThreadsWithALongWaitAreAllGranted) {
   int count = 0;
   std::atomic<int> granted{0};
   on_threads(100, [&](int) {
-    const std::optional<Hold> hold =
-        locks_.lock("patient").try_acquire(std::chrono::seconds(10), watchdog);
+    const std::optional<Hold> hold = locks_.lock("patient").try_acquire(std::chrono::seconds(10));
     if (!hold) return;
     ++granted;
     ++count;  // guarded by the lock and nothing else

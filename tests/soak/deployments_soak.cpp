@@ -229,11 +229,11 @@ void fail_over_and_count(const std::string& uri, FailOver&& fail_over) {
   const Locks locks = Locks::connect(uri, options());
   const Locks others = Locks::connect(uri, options());
   const auto use = [&] {
-    Hold hold = locks.lock("used").acquire(20s, watchdog);
+    Hold hold = locks.lock("used").acquire(20s);
     std::atomic<pid_t> waiter_id{0};
     std::thread waiter([&] {
       waiter_id = gettid();
-      static_cast<void>(others.lock("used").acquire(20s, watchdog));
+      static_cast<void>(others.lock("used").acquire(20s));
     });
     std::this_thread::sleep_for(20ms);  // sleeps: the waiter waits by then, most times
     hold.release();

@@ -161,7 +161,7 @@ class Workload {
   void by_hold_of_another_owner(std::size_t key, LockType type) {
     Lock lock = locks_->of(type).with_owner(Owner::make()).lock("key:" + std::to_string(key), type);
     const auto started = std::chrono::steady_clock::now();
-    const Hold hold = lock.acquire(forever, watchdog);
+    const Hold hold = lock.acquire(forever);
     statistics_.waited(type, std::chrono::steady_clock::now() - started);
     enter(key, type, hold.fencing_token().value_or(0));
   }

@@ -39,7 +39,7 @@ class ScarceMemoryCases {
   void acquire_and_release(LockType type) {
     const Locks ours = connect_();
     Lock lock = ours.lock(key_of("free", type), type);
-    Hold kept = ours.lock(key_of("kept", type), type).acquire(patience, watchdog);
+    Hold kept = ours.lock(key_of("kept", type), type).acquire(patience);
     each_allocation(
         lock, [&] { acquire_and_release(lock); }, [&] { EXPECT_TRUE(kept.extend(lease)); });
     EXPECT_TRUE(kept.release());
@@ -59,10 +59,9 @@ class ScarceMemoryCases {
     const Locks ours = connect_();
     Lock lock = ours.lock(key_of("beside", type), type);
     Lock busy = ours.lock(key_of("awaited", type), type);
-    Hold held = theirs_.lock(std::string(busy.key()), type).acquire(patience, watchdog);
-    auto waiter = std::async(std::launch::async, [&] {
-      return busy.acquire(std::chrono::minutes(5), watchdog).release();
-    });
+    Hold held = theirs_.lock(std::string(busy.key()), type).acquire(patience);
+    auto waiter = std::async(std::launch::async,
+                             [&] { return busy.acquire(std::chrono::minutes(5)).release(); });
     each_allocation(lock, [&] { acquire_and_release(lock); });
     EXPECT_EQ(waiter.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
     EXPECT_TRUE(held.release());

@@ -36,7 +36,7 @@ inline void expect_that_a_semaphore_keeps_locks_out(const std::string& uri,
   const Locks locks = Locks::connect(uri);
   const Locks others = Locks::connect(uri);  // a Locks does not ask the server for what it holds
   const Semaphore semaphore = locks.semaphore(key, 3);
-  std::optional<Hold> permit = semaphore.acquire(2, forever, watchdog);
+  std::optional<Hold> permit = semaphore.acquire(2, forever);
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
     expect_refused([&] { static_cast<void>(others.lock(key, type).try_acquire(1s)); },
@@ -56,7 +56,7 @@ inline void expect_that_locks_keep_a_semaphore_out(const std::string& uri, const
   const Semaphore semaphore = locks.semaphore(key, 3);
   for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
-    std::optional<Hold> hold = others.lock(key, type).acquire(forever, watchdog);
+    std::optional<Hold> hold = others.lock(key, type).acquire(forever);
     expect_refused([&] { static_cast<void>(semaphore.try_acquire()); }, "the key is a lock");
     expect_refused([&] { semaphore.set_total(4); }, "the key is a lock");
     expect_refused([&] { semaphore.destroy(); }, "the key is a lock");
@@ -70,8 +70,7 @@ inline void expect_that_locks_keep_a_semaphore_out(const std::string& uri, const
 inline void expect_that_people_see_its_holds(const std::string& uri, const std::string& key) {
   const Locks locks = Locks::connect(uri);
   const Semaphore semaphore = locks.semaphore(key, 5);
-  std::optional<Hold> two = semaphore.acquire(2, forever, watchdog),
-                      one = semaphore.acquire(1, forever, watchdog);
+  std::optional<Hold> two = semaphore.acquire(2, forever), one = semaphore.acquire(1, forever);
   const LockInfo info = locks.inspect(key);  // which does not know that it is a semaphore
   EXPECT_EQ(info.type, LockType::PERMIT);
   EXPECT_TRUE(info.locked);

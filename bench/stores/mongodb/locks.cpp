@@ -94,7 +94,7 @@ void pairs(const std::string& uri) {
                    on_threads(threads,
                               [&](int thread) {
                                 latchkey::Lock lock = locks.lock(key(thread));
-                                lock.acquire(latchkey::forever, latchkey::watchdog).release();
+                                lock.acquire(latchkey::forever).release();
                               }),
                    on_threads(threads, [&](int thread) {
                      if (!peer.lock(key(thread))) throw std::runtime_error("ShedLock: busy");
@@ -111,12 +111,11 @@ void hand_offs(const std::string& uri) {
     ours.push_back(hand_off(
         20,
         [&] {
-          auto hold = std::make_shared<latchkey::Hold>(
-              one.lock("turn").acquire(latchkey::forever, latchkey::watchdog));
+          auto hold = std::make_shared<latchkey::Hold>(one.lock("turn").acquire(latchkey::forever));
           return [hold] { hold->release(); };
         },
         [&] {
-          const latchkey::Hold hold = other.lock("turn").acquire(10s, latchkey::watchdog);
+          const latchkey::Hold hold = other.lock("turn").acquire(10s);
           return Steady::now();
         }));
     peers.push_back(hand_off(

@@ -47,7 +47,7 @@ double our_pairs(const Locks& locks, int threads) {
       Lock lock = locks.lock("ours" + std::to_string(thread));
       double pairs = 0;
       for (const auto end = Steady::now() + length; Steady::now() < end; ++pairs) {
-        const Hold hold = lock.acquire(10s, latchkey::watchdog);
+        const Hold hold = lock.acquire(10s);
       }
       return pairs / seconds(length);
     }));
@@ -76,8 +76,7 @@ double our_swaps(const Locks& one, const Locks& other) {
   for (const Locks* const locks : {&one, &other}) {
     both.emplace_back([locks] {
       Lock lock = locks->lock("swapped");
-      for (int swap = 0; swap < swaps; ++swap)
-        const Hold hold = lock.acquire(10s, latchkey::watchdog);
+      for (int swap = 0; swap < swaps; ++swap) const Hold hold = lock.acquire(10s);
     });
   }
   for (std::thread& each : both) each.join();

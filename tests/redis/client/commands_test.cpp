@@ -41,7 +41,7 @@ class RedisCommands : public ::testing::TestWithParam<LockType> {
 TEST_P(RedisCommands, OneCommandPerAcquireAndReleaseNoneForReentry) {
   const Locks locks = Locks::connect(server_.unix_uri());
   Lock lock = locks.lock("k", GetParam());
-  static_cast<void>(lock.acquire(forever, watchdog));  // the server knows the scripts now
+  static_cast<void>(lock.acquire(forever));  // the server knows the scripts now
   monitor_({"MONITOR"});
   lock.lock();
   const auto acquire = commands();
@@ -49,7 +49,7 @@ TEST_P(RedisCommands, OneCommandPerAcquireAndReleaseNoneForReentry) {
   EXPECT_THAT(acquire[0], HasSubstr("\"EVALSHA\""));
   {
     lock.lock();
-    const auto inner = lock.acquire(0s, watchdog);
+    const auto inner = lock.acquire(0s);
     lock.unlock();
   }
   EXPECT_THAT(commands(), IsEmpty());
@@ -62,10 +62,10 @@ TEST_P(RedisCommands, OneCommandPerAcquireAndReleaseNoneForReentry) {
 TEST_P(RedisCommands, AScriptFlushCostsOneMoreCommand) {
   const Locks locks = Locks::connect(server_.unix_uri());
   Lock lock = locks.lock("k", GetParam());
-  static_cast<void>(lock.acquire(forever, watchdog));
+  static_cast<void>(lock.acquire(forever));
   client_({"SCRIPT", "FLUSH"});
   monitor_({"MONITOR"});
-  const auto hold = lock.acquire(forever, watchdog);
+  const auto hold = lock.acquire(forever);
   const auto acquire = commands();
   ASSERT_EQ(acquire.size(), 2U);
   EXPECT_THAT(acquire[0], HasSubstr("\"EVALSHA\""));

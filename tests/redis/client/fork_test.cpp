@@ -42,7 +42,7 @@ class RedisFork : public ::testing::TestWithParam<bool> {
 
 TEST_P(RedisFork, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
   const Locks locks = Locks::connect(uri());
-  std::optional<Hold> hold = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks.lock("k").acquire(forever);
   const std::string before = connections();
   EXPECT_EQ(in_child([&](Findings& findings) {
               CHILD_EXPECT(findings, hold->lost());

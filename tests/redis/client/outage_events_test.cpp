@@ -31,7 +31,7 @@ class RedisOutage : public ::testing::Test {
   /// Expects `count` outages so far, each reported once as lost and once as restored.
   void expect_outages(const Locks& locks, std::size_t count) {
     ASSERT_TRUE(recorder_.await(Kind::connection_restored, count));
-    locks.lock("after").acquire(10s, watchdog).release();
+    locks.lock("after").acquire(10s).release();
     ASSERT_TRUE(locks.flush(patience));
     EXPECT_EQ(recorder_.count(Kind::connection_lost), count);
     EXPECT_EQ(recorder_.count(Kind::connection_restored), count);
@@ -47,7 +47,7 @@ TEST_F(RedisOutage, AKilledAndRestartedServerIsReportedLostAndRestored) {
   EXPECT_EQ(recorder_.of(Kind::connected)[0].server, locks.describe());
   for (std::size_t outage = 1; outage <= 3; ++outage) {
     // The timer, which renews this one, sees what happens to the connection.
-    const Hold hold = locks.lock("watched").acquire(forever, watchdog);
+    const Hold hold = locks.lock("watched").acquire(forever);
     server_.kill();
     ASSERT_TRUE(recorder_.await(Kind::connection_lost, outage));
     EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(100ms)), BackendUnavailable);
@@ -63,7 +63,7 @@ TEST_F(RedisOutage, AKilledAndRestartedServerIsReportedLostAndRestored) {
 
 TEST_F(RedisOutage, AFrozenServerIsReportedLostAndRestored) {
   const Locks locks = connect();
-  const Hold hold = locks.lock("watched").acquire(forever, watchdog);
+  const Hold hold = locks.lock("watched").acquire(forever);
   server_.stop();
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(3s)), BackendUnavailable);
   ASSERT_TRUE(recorder_.await(Kind::connection_lost));

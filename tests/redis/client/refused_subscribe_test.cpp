@@ -50,13 +50,13 @@ TEST_F(RedisRefusedSubscribe, AForbiddenChannelLeavesNoListener) {
         "&redisson_rwlock:{k}"});
   const Locks theirs = Locks::connect(server_.tcp_uri());
   const Locks ours = Locks::connect(uri_of_app());
-  const Hold forbidden = theirs.lock("forbidden").acquire(forever, watchdog);
+  const Hold forbidden = theirs.lock("forbidden").acquire(forever);
   EXPECT_EQ(ours.lock("forbidden").try_acquire(50ms), std::nullopt);
 
-  Hold hold = theirs.lock("k").acquire(forever, watchdog);
+  Hold hold = theirs.lock("k").acquire(forever);
   std::atomic<bool> entered = false;
   std::thread waiter([&] {
-    const auto mine = ours.lock("k").try_acquire(patience, watchdog);
+    const auto mine = ours.lock("k").try_acquire(patience);
     entered = mine.has_value();
   });
   ASSERT_TRUE(awaits_a_subscriber("k"));
@@ -74,13 +74,13 @@ TEST_F(RedisRefusedSubscribe, TheNextWaiterIsWokenOnceTheChannelIsPermitted) {
   give({"reset", "on", ">secret", "~*", "+@all", "resetchannels"});
   const Locks theirs = Locks::connect(server_.tcp_uri());
   const Locks ours = Locks::connect(uri_of_app());
-  Hold hold = theirs.lock("k").acquire(forever, watchdog);
+  Hold hold = theirs.lock("k").acquire(forever);
   EXPECT_EQ(ours.lock("k").try_acquire(50ms), std::nullopt);
   EXPECT_TRUE(no_channel_is_left());
   give({"allchannels"});
   std::chrono::steady_clock::time_point entered{};
   std::thread waiter([&] {
-    const auto mine = ours.lock("k").try_acquire(patience, watchdog);
+    const auto mine = ours.lock("k").try_acquire(patience);
     if (mine) entered = std::chrono::steady_clock::now();
   });
   ASSERT_TRUE(awaits_a_subscriber("k"));

@@ -87,7 +87,7 @@ TEST_F(RedisRestart, TheFirstAcquireAfterARestartIsGrantedSoon) {
   for (int round = 0; round < 5; ++round) {
     server_.kill();
     std::thread waiter([&] {
-      auto hold = locks.lock("k").acquire(20s, watchdog);
+      auto hold = locks.lock("k").acquire(20s);
       delays.push_back(Clock::system().now().time_since_epoch());
     });
     std::this_thread::sleep_for(50ms);  // sleeps: real time of an outage
@@ -107,7 +107,7 @@ TEST_F(RedisRestart, AWaitForAServerThatIsDownEndsInTimeAsUnknown) {
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(300ms)), BackendUnavailable);
   EXPECT_LT(std::chrono::steady_clock::now() - began, 3s + stalls.total());
   EXPECT_THROW(static_cast<void>(locks.inspect("k")), BackendUnavailable);
-  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(forever, watchdog)), BackendUnavailable)
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(forever)), BackendUnavailable)
       << "for ever";
 }
 
@@ -117,7 +117,7 @@ TEST_F(RedisRestart, CallsToAFrozenServerEndInTimeAndSucceedWhenItThaws) {
   server_.stop();
   EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire()), BackendUnavailable);
   server_.resume();
-  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s)));
   auto client = server_.client();
   EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; })) << "no ghost stays";
 }
@@ -127,9 +127,9 @@ TEST_F(RedisRestart, AServerFrozenForLongIsConnectedAgain) {
   ASSERT_TRUE(locks.lock("warm").try_acquire().has_value());
   server_.stop();
   // Longer than twice the time for an answer: the connection is given up meanwhile.
-  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(2500ms, watchdog)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(2500ms)), BackendUnavailable);
   server_.resume();
-  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s)));
   auto client = server_.client();
   EXPECT_TRUE(eventually([&] { return client({"DBSIZE"}).integer() == 0; })) << "no ghost stays";
 }
@@ -137,7 +137,7 @@ TEST_F(RedisRestart, AServerFrozenForLongIsConnectedAgain) {
 TEST_F(RedisRestart, AHoldIsLostAtOnceWhenItsServerComesBackEmpty) {
   Recorder recorder;
   const Locks locks = Locks::connect(server_.tcp_uri(), {.listener = &recorder});
-  Hold hold = locks.lock("k").acquire(forever, watchdog);  // the next check would come after 10 s
+  Hold hold = locks.lock("k").acquire(forever);  // the next check would come after 10 s
   server_.kill();
   server_.start();
   const Stalls stalls;
@@ -152,15 +152,15 @@ TEST_F(RedisRestart, AConnectionThatIsLostWhileAScriptRunsComesBackWhenItEnds) {
   RedisClient client = server_.client();
   client({"CONFIG", "SET", "lua-time-limit", "1"});
   const Locks locks = connect();
-  locks.lock("k").acquire(1s, watchdog).release();
+  locks.lock("k").acquire(1s).release();
   client({"CLIENT", "KILL", "TYPE", "normal"});
   RedisClient script = server_.client();
   std::thread busy([&] { script({"EVAL", "while true do end", "0"}); });
   EXPECT_TRUE(eventually([&] { return client({"PING"}).text().starts_with("BUSY"); }));
-  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(300ms, watchdog)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(300ms)), BackendUnavailable);
   client({"SCRIPT", "KILL"});
   busy.join();
-  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(1s, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(1s)));
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST_F(RedisStart, AUserRestrictedToItsOwnKeysIsAccepted) {
 
 TEST_F(RedisStart, AnExistingDatabaseIsUsedAndAMissingOneIsRefused) {
   const Locks locks = Locks::connect(server_.tcp_uri() + "/3");
-  const auto hold = locks.lock("k").try_acquire(0ms, watchdog);
+  const auto hold = locks.lock("k").try_acquire(0ms);
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 0);
   ASSERT_FALSE(client_({"SELECT", "3"}).is_error());
   EXPECT_EQ(client_({"DBSIZE"}).integer(), 1);

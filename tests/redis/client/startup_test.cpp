@@ -88,7 +88,7 @@ TEST_F(RedisStartup, AServerThatComesUpUnusableIsOneWarningAndRefusesCalls) {
   ASSERT_FALSE(server_.client()({"CONFIG", "SET", "requirepass", "secret"}).is_error());
   for (int call = 0; call < 5; ++call) {
     try {
-      static_cast<void>(locks.lock("k").acquire(10s, watchdog));
+      static_cast<void>(locks.lock("k").acquire(10s));
       ADD_FAILURE() << "granted without a password";
     } catch (const BackendRefused& error) {
       EXPECT_THAT(error.what(), HasSubstr("the server asks for a password, and the URI has none"));

@@ -59,7 +59,7 @@ TEST_F(RedisTls, LocksAndWaitsWork) {
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
       for (int round = 0; round < 25; ++round) {
-        const auto hold = locks.lock("k").acquire(10s, watchdog);
+        const auto hold = locks.lock("k").acquire(10s);
         ++inside;
       }
     });
@@ -161,7 +161,7 @@ TEST_F(RedisTls, ARestartedServerIsConnectedAgain) {
   ASSERT_TRUE(locks.lock("a").try_acquire().has_value());
   server_.kill();
   server_.start();
-  EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s)));
 }
 
 TEST_F(RedisTls, AnOlderTlsThan12IsRejected) {
@@ -192,7 +192,7 @@ TEST_F(RedisTlsBothWays, RenewedCertificatesAreReadForTheNextConnection) {
   server_.kill();
   server_.certificates().renew();
   server_.start();
-  EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("b").acquire(10s)));
 }
 
 TEST_F(RedisTls, AnAuthorityThatIsNoLongerTrustedIsNoReasonToDoWithoutTls) {
@@ -206,7 +206,7 @@ TEST_F(RedisTls, AnAuthorityThatIsNoLongerTrustedIsNoReasonToDoWithoutTls) {
   server_.start();
   std::string said;
   try {
-    static_cast<void>(locks.lock("b").acquire(2s, watchdog));
+    static_cast<void>(locks.lock("b").acquire(2s));
   } catch (const LockError& error) {
     said = error.what();
   }
@@ -215,7 +215,7 @@ TEST_F(RedisTls, AnAuthorityThatIsNoLongerTrustedIsNoReasonToDoWithoutTls) {
   std::filesystem::rename(server_.certificates().authority, trusted);
   EXPECT_TRUE(eventually([&] {  // calls are refused until the next attempt to connect
     try {
-      return locks.lock("b").try_acquire(2s, watchdog).has_value();
+      return locks.lock("b").try_acquire(2s).has_value();
     } catch (const LockError&) {
       return false;
     }

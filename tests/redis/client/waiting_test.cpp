@@ -58,10 +58,10 @@ TEST_P(RedisWaiting, AReleaseByAnotherClientWakesTheWaiterAtOnce) {
   std::vector<std::chrono::nanoseconds> delays;
   const Stalls stalls;
   for (int round = 0; round < 10; ++round) {
-    auto hold = one.lock("k", GetParam()).acquire(forever, watchdog);
+    auto hold = one.lock("k", GetParam()).acquire(forever);
     std::chrono::steady_clock::time_point entered;
     std::thread waiter([&] {
-      const auto mine = other.lock("k", GetParam()).acquire(20s, watchdog);
+      const auto mine = other.lock("k", GetParam()).acquire(20s);
       entered = std::chrono::steady_clock::now();
     });
     ASSERT_TRUE(awaits_subscribers(1));
@@ -76,10 +76,9 @@ TEST_P(RedisWaiting, AReleaseByAnotherClientWakesTheWaiterAtOnce) {
 
 TEST_P(RedisWaiting, AForcedReleaseWakesTheWaiter) {
   const Locks one = connect(), other = connect();
-  const auto hold = one.lock("k", GetParam()).acquire(forever, watchdog);
-  std::thread waiter([&] {
-    EXPECT_NO_THROW(static_cast<void>(other.lock("k", GetParam()).acquire(20s, watchdog)));
-  });
+  const auto hold = one.lock("k", GetParam()).acquire(forever);
+  std::thread waiter(
+      [&] { EXPECT_NO_THROW(static_cast<void>(other.lock("k", GetParam()).acquire(20s))); });
   ASSERT_TRUE(awaits_subscribers(1));
   EXPECT_TRUE(one.force_release("k"));
   waiter.join();
@@ -88,9 +87,9 @@ TEST_P(RedisWaiting, AForcedReleaseWakesTheWaiter) {
 TEST_P(RedisWaiting, AWaiterWhoseConnectionIsKilledSubscribesAgain) {
   const Locks one = connect(), other = connect();
   std::atomic<bool> entered = false;
-  auto hold = one.lock("k", GetParam()).acquire(forever, watchdog);
+  auto hold = one.lock("k", GetParam()).acquire(forever);
   std::thread waiter([&] {
-    const auto mine = other.lock("k", GetParam()).acquire(20s, watchdog);
+    const auto mine = other.lock("k", GetParam()).acquire(20s);
     entered = true;
   });
   ASSERT_TRUE(awaits_subscribers(1));
@@ -125,7 +124,7 @@ TEST_P(RedisWaiting, ThreadsOfTwoClientsEnterOneAtATime) {
 TEST_P(RedisWaiting, AWaitThatTimesOutLeavesNoKeys) {
   const Locks one = connect(), other = connect();
   {
-    const auto hold = one.lock("k", GetParam()).acquire(forever, watchdog);
+    const auto hold = one.lock("k", GetParam()).acquire(forever);
     EXPECT_FALSE(other.lock("k", GetParam()).try_acquire(50ms).has_value());
   }
   EXPECT_TRUE(eventually([&] {

@@ -62,7 +62,7 @@ class RedisClusterTest : public ::testing::Test {
   struct Waiter {
     Waiter(const Locks& locks, std::string key, LockType type = LockType::REENTRANT)
         : thread([this, locks, key, type] {
-            const Hold hold = locks.lock(key, type).acquire(20s, watchdog);
+            const Hold hold = locks.lock(key, type).acquire(20s);
             granted_at = SteadyClock::now().time_since_epoch();
           }) {}
     ~Waiter() { thread.join(); }
@@ -76,8 +76,7 @@ TEST_F(RedisClusterTest, EachKeyIsOnTheNodeOfItsSlot) {
   const Locks locks = connect();
   for (int number = 0; number < 30; ++number) {
     const std::string key = "key:" + std::to_string(number);
-    Hold hold =
-        locks.lock(key, number % 2 == 0 ? LockType::FAIR : LockType::WRITE).acquire(1s, watchdog);
+    Hold hold = locks.lock(key, number % 2 == 0 ? LockType::FAIR : LockType::WRITE).acquire(1s);
     EXPECT_EQ(cluster().node(owner_of(key)).client()({"EXISTS", key}).integer(), 1) << key;
     EXPECT_TRUE(hold.release());
   }
@@ -89,7 +88,7 @@ TEST_F(RedisClusterTest, ListAndInspectAndForceReleaseSeeAllNodes) {
   std::vector<Hold> holds;
   for (int number = 0; number < 20; ++number) {
     names.push_back("listed:" + std::to_string(number));
-    holds.push_back(locks.lock(names.back()).acquire(forever, watchdog));
+    holds.push_back(locks.lock(names.back()).acquire(forever));
   }
   std::ranges::sort(names);
   EXPECT_EQ(locks.list("listed:*"), names);
@@ -118,7 +117,7 @@ TEST_F(RedisClusterTest, AWaiterIsWokenByEitherKindOfChannel) {
   for (const std::string& kind : kinds()) {
     const Locks locks = connect_with(kind);
     const std::string key = "woken:" + kind;
-    Hold hold = connect_with(kind).lock(key).acquire(forever, watchdog);
+    Hold hold = connect_with(kind).lock(key).acquire(forever);
     Waiter waiter(locks, key);
     auto client = cluster().node(owner_of(key)).client();
     const bool shards = has_shards() && kind != "off";
@@ -141,7 +140,7 @@ TEST_F(RedisClusterTest, AHoldAndItsWaiterFollowAMigratedSlot) {
     const Locks locks = connect_with(kind);
     const std::string key = "moved:" + kind;
     const std::size_t slot = cluster().slot_of(key), from = owner_of(key), to = other_than(from);
-    Hold hold = connect_with(kind).lock(key).acquire(forever, watchdog);
+    Hold hold = connect_with(kind).lock(key).acquire(forever);
     Waiter waiter(locks, key);
     // sleeps: the attempt after the subscription is answered, too
     std::this_thread::sleep_for(200ms);
@@ -171,10 +170,10 @@ TEST_F(RedisClusterTest, LocksAreAcquiredAndReleasedDuringAMigration) {
   const Locks locks = connect();
   const std::string tag = "{midway}";
   const std::size_t slot = cluster().slot_of(tag), from = owner_of(tag), to = other_than(from);
-  Hold stays = locks.lock(tag + "stays").acquire(forever, watchdog);
+  Hold stays = locks.lock(tag + "stays").acquire(forever);
   cluster().begin_migration(slot, from, to);
   EXPECT_TRUE(stays.extend(40s)) << "still with the old owner";
-  Hold fresh = locks.lock(tag + "fresh").acquire(1s, watchdog);
+  Hold fresh = locks.lock(tag + "fresh").acquire(1s);
   EXPECT_EQ(cluster().node(to).client()({"DBSIZE"}).integer(), 1) << "a new key, with the new one";
   std::thread fair(
       [&] { EXPECT_TRUE(locks.lock(tag + "fair", LockType::FAIR).try_acquire(10s).has_value()); });
@@ -191,11 +190,11 @@ TEST_F(RedisClusterTest, KeysOfOneSlotAreAcquiredInOneStep) {
   Lock same = locks.all_of({locks.lock("{all}:1"), locks.lock("{all}:2"), locks.lock("{all}:3")});
   auto client = cluster().node(owner_of("{all}")).client();
   client({"CONFIG", "RESETSTAT"});
-  Hold hold = same.acquire(1s, watchdog);
+  Hold hold = same.acquire(1s);
   EXPECT_THAT(client({"INFO", "commandstats"}).text(), HasSubstr("cmdstat_evalsha:calls=1,"));
   EXPECT_TRUE(hold.release());
   Lock apart = locks.all_of({locks.lock("apart:1"), locks.lock("apart:2"), locks.lock("apart:3")});
-  EXPECT_TRUE(apart.acquire(1s, watchdog).release());
+  EXPECT_TRUE(apart.acquire(1s).release());
 }
 
 // A replica has no replicas of its own, but it redirects to the masters.
@@ -205,7 +204,7 @@ TEST_F(RedisClusterTest, AReplicasAddressIsEnoughToConnect) {
       Locks::connect("redis+cluster://127.0.0.1:" + std::to_string(cluster().node(replica).port()) +
                      "?min_replicas=1");
   for (const char* const key : {"a", "b", "c", "d"}) {
-    EXPECT_TRUE(locks.lock(key).acquire(2s, watchdog).release());
+    EXPECT_TRUE(locks.lock(key).acquire(2s).release());
   }
 }
 
@@ -213,7 +212,7 @@ TEST_F(RedisClusterTest, LocksAreGrantedSoonAfterAKilledMasterWasReplaced) {
   const Locks locks = connect();
   const std::string key = "killed";
   ASSERT_TRUE(locks.lock(key).try_acquire(1s).has_value());
-  Hold hold = locks.lock(key).acquire(forever, watchdog);
+  Hold hold = locks.lock(key).acquire(forever);
   cluster().wait_until_ready();
   const std::size_t master = owner_of(key);
   const Stalls stalls;
@@ -234,7 +233,7 @@ TEST_F(RedisClusterTest, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   std::atomic<bool> over = false;
   std::atomic<SteadyClock::duration> granted{};
   std::thread waiter([&] {
-    const Hold hold = locks.lock(key).acquire(20s, watchdog);
+    const Hold hold = locks.lock(key).acquire(20s);
     granted = SteadyClock::now().time_since_epoch();
   });
   auto client = cluster().node(replica).client();
@@ -267,15 +266,14 @@ TEST(RedisClusterDown, RequestsWaitUntilTheClusterIsUp) {
     return said.find("CLUSTERDOWN") != std::string::npos;
   })) << said;
   cluster.restore(other);
-  EXPECT_TRUE(
-      eventually([&] { return locks.lock("after").try_acquire(1s, watchdog).has_value(); }));
+  EXPECT_TRUE(eventually([&] { return locks.lock("after").try_acquire(1s).has_value(); }));
   EXPECT_TRUE(hold.release());
 }
 
 TEST_F(RedisClusterTest, KeysAreFoundAfterANodeJoinsAndAfterItLeaves) {
   const Locks locks = connect();
   const std::string key = "guest";
-  Hold hold = locks.lock(key).acquire(forever, watchdog);
+  Hold hold = locks.lock(key).acquire(forever);
   const std::size_t guest = cluster().add_node();
   cluster().migrate_slot(cluster().slot_of(key), owner_of(key), guest);
   EXPECT_FALSE(locks.with_owner(Owner::make()).lock(key).try_acquire().has_value());

@@ -176,7 +176,7 @@ TEST_F(RedisClusterMigration, HoldsOnBothNodesThatAreCheckedTogetherAreRenewed) 
   for (std::size_t number = 0; number < count; ++number) {
     keys.push_back(key_ + std::to_string(number));
     const LockType type = number % 4 == 0 ? LockType::WRITE : LockType::REENTRANT;
-    holds.push_back(locks.lock(keys.back(), type).acquire(2s, watchdog));
+    holds.push_back(locks.lock(keys.back(), type).acquire(2s));
   }
   const auto renewed_twice = [&] {
     const std::size_t before = events.count(Event::Kind::renewed);

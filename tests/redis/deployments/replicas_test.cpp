@@ -37,7 +37,7 @@ TEST_F(RedisReplicas, AGrantIsOnTheReplicaBeforeAcquireReturns) {
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE, LockType::FENCED}) {
     const std::string key = "k" + std::to_string(static_cast<int>(type));
     for (int round = 0; round < 20; ++round) {
-      Hold hold = locks.lock(key, type).acquire(1s, watchdog);
+      Hold hold = locks.lock(key, type).acquire(1s);
       EXPECT_EQ(first({"EXISTS", key}).integer(), 1);
       EXPECT_EQ(second({"EXISTS", key}).integer(), 1);
       EXPECT_TRUE(hold.release());
@@ -50,7 +50,7 @@ TEST_F(RedisReplicas, AGrantThatTooFewConfirmedIsReleased) {
   ASSERT_TRUE(locks.lock("warm").try_acquire().has_value());
   servers_.replica(0).stop();
   try {
-    static_cast<void>(locks.lock("k", LockType::FENCED).acquire(700ms, watchdog));
+    static_cast<void>(locks.lock("k", LockType::FENCED).acquire(700ms));
     ADD_FAILURE() << "given with one replica out of two";
   } catch (const BackendUnavailable& error) {
     // The second attempt waits for 10 ms only, in which a busy machine may run neither replica.
@@ -68,12 +68,12 @@ TEST_F(RedisReplicas, MissingReplicasDelayNeitherRenewalsNorReleases) {
   const Locks locks = connect(2, 1s);
   Hold hold = locks.lock("held").acquire(1s, 60s);
   servers_.replica(0).stop();
-  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(1500ms, watchdog)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(1500ms)), BackendUnavailable);
   const Stalls stalls;
   const auto began = std::chrono::steady_clock::now();
   for (int round = 0; round < 5; ++round) {
     // The outcome is unknown, or the last attempt still holds the key until its release arrives.
-    EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(10ms, watchdog)), Error);
+    EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(10ms)), Error);
   }
   EXPECT_TRUE(hold.release());
   EXPECT_LT(std::chrono::steady_clock::now() - began, 4s + stalls.total())
@@ -122,7 +122,7 @@ TEST_F(RedisReplicas, FencingTokensDetectAHoldThatAFailoverForgot) {
 TEST_F(RedisReplicas, AHoldThatReplicasConfirmedSurvivesAFailover) {
   const Locks before = connect(2, 400ms);
   servers_.replica(0).stop();
-  EXPECT_THROW(static_cast<void>(before.lock("k", LockType::FENCED).acquire(600ms, watchdog)),
+  EXPECT_THROW(static_cast<void>(before.lock("k", LockType::FENCED).acquire(600ms)),
                BackendUnavailable);
   servers_.replica(0).resume();
   Hold kept = before.lock("k", LockType::FENCED).acquire(10s, 60s);

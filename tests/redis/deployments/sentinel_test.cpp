@@ -44,7 +44,7 @@ class RedisSentinel : public ::testing::Test {
 
 TEST_F(RedisSentinel, AMasterIsFoundByItsName) {
   const Locks locks = connect();
-  Hold hold = locks.lock("found").acquire(forever, watchdog);
+  Hold hold = locks.lock("found").acquire(forever);
   auto client = group().master().client_tcp();
   EXPECT_EQ(client({"EXISTS", "found"}).integer(), 1);
   EXPECT_TRUE(hold.release());
@@ -111,10 +111,10 @@ TEST_F(RedisSentinel, RequestsAreSubmittedWhileTheLeaderConnects) {
 
 TEST_F(RedisSentinel, WaitersAndHoldersFollowTheMasterWhenItIsReplaced) {
   const Locks locks = connect();
-  Hold hold = connect().lock("followed").acquire(forever, watchdog);
+  Hold hold = connect().lock("followed").acquire(forever);
   std::atomic<bool> granted = false;
   std::thread waiter([&] {
-    const Hold next = locks.lock("followed").acquire(20s, watchdog);
+    const Hold next = locks.lock("followed").acquire(20s);
     granted = true;
   });
   group().fail_over();
@@ -146,7 +146,7 @@ TEST_F(RedisSentinel, AFrozenMasterIsAbandonedWhenAnotherIsElected) {
   group().server_at(before).stop();
   std::atomic<SteadyClock::duration> granted{};
   std::thread waiter([&] {
-    const Hold next = locks.lock("frozen").acquire(20s, watchdog);
+    const Hold next = locks.lock("frozen").acquire(20s);
     granted = SteadyClock::now().time_since_epoch();
   });
   const Stalls stalls;
@@ -176,7 +176,7 @@ TEST_F(RedisSentinel, ASentinelThatNamesAnotherMasterIsOutvoted) {
              "127.0.0.1:" + std::to_string(wrong_group.sentinel(0).port()) + ",");
   const auto ends_at_the_right_one = [&](const std::string& key) {
     const Locks locks = Locks::connect(uri);
-    const Hold hold = locks.lock(key).acquire(1s, watchdog);
+    const Hold hold = locks.lock(key).acquire(1s);
     return group().master().client_tcp()({"EXISTS", key}).integer() == 1;
   };
   EXPECT_TRUE(ends_at_the_right_one("before"));

@@ -33,7 +33,7 @@ TEST(RedisTlsDeployments, ASentinelAndItsMasterAreUsedOverTls) {
        .tls = true,
        .arguments = {"--sentinel"}});
   const Locks locks = Locks::connect(uri_of("rediss+sentinel", sentinel, "/orders", files));
-  Hold hold = locks.lock("k").acquire(1s, watchdog);
+  Hold hold = locks.lock("k").acquire(1s);
   EXPECT_EQ(master.client()({"EXISTS", "k"}).integer(), 1);
   EXPECT_TRUE(hold.release());
 }
@@ -46,7 +46,7 @@ TEST(RedisTlsDeployments, AClusterIsUsedOverTls) {
     return info.find("cluster_state:ok") != std::string::npos ? std::string() : info;
   });
   const Locks locks = Locks::connect(uri_of("rediss+cluster", node, "", node.certificates()));
-  Hold hold = locks.lock("k").acquire(1s, watchdog);
+  Hold hold = locks.lock("k").acquire(1s);
   EXPECT_EQ(node.client()({"EXISTS", "k"}).integer(), 1);
   EXPECT_TRUE(hold.release());
   EXPECT_THAT(node.client()({"CLIENT", "LIST"}).text(), HasSubstr("name=latchkey"));

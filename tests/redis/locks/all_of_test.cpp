@@ -41,7 +41,7 @@ class RedisAllOf : public ::testing::Test {
 TEST_F(RedisAllOf, AcquireTakesOneScriptAndReleaseLeavesNoKey) {
   const Locks locks = connect();
   {
-    const Hold warm = all(locks).acquire(forever, watchdog);
+    const Hold warm = all(locks).acquire(forever);
   }
   const long long before = scripts();
   Hold hold = all(locks).acquire(0ms, 30s);
@@ -117,8 +117,7 @@ TEST_F(RedisAllOf, OneAttemptBehindAnotherCallOfTheProcessIsBusy) {
   const Locks locks =
       Locks::connect(server_.tcp_uri(), {.command_timeout = 30s, .listener = &recorder});
   server_.stop();
-  auto other =
-      std::async(std::launch::async, [&] { return locks.lock("d").acquire(forever, watchdog); });
+  auto other = std::async(std::launch::async, [&] { return locks.lock("d").acquire(forever); });
   ASSERT_TRUE(recorder.await(Event::Kind::attempt));
   EXPECT_FALSE(all(locks).try_acquire(0ms));
   server_.resume();
@@ -130,7 +129,7 @@ TEST_F(RedisAllOf, AnErrorNamesTheKeyThatFailed) {
   const Locks locks = connect();
   client_({"SET", "d", "mine"});
   try {
-    static_cast<void>(all(locks).acquire(0ms, watchdog));
+    static_cast<void>(all(locks).acquire(0ms));
     FAIL() << "d is no lock";
   } catch (const BackendRefused& error) {
     EXPECT_EQ(error.key(), "d");

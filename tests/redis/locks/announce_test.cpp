@@ -34,7 +34,7 @@ class RedisAnnounce : public ::testing::Test {
   }
   static std::string holder_as_seen_by(const Locks& locks) {
     try {
-      static_cast<void>(locks.lock("k").acquire(0ms, watchdog));
+      static_cast<void>(locks.lock("k").acquire(0ms));
     } catch (const LockTimeout& error) {
       EXPECT_THAT(error.what(), HasSubstr("; held by " + error.holder()));
       return error.holder();
@@ -75,7 +75,7 @@ TEST_F(RedisAnnounce, ATimeoutEventNamesTheHolderToo) {
   const Locks here = connect(true, &recorder), there = connect(true);
   work(there, LockType::WRITE, [&] {
     EXPECT_FALSE(here.lock("k").try_acquire(50ms));
-    EXPECT_THROW(static_cast<void>(here.lock("k").acquire(50ms, watchdog)), LockTimeout);
+    EXPECT_THROW(static_cast<void>(here.lock("k").acquire(50ms)), LockTimeout);
     EXPECT_FALSE(here.lock("k").try_acquire());
     return 0;
   });
@@ -122,7 +122,7 @@ TEST_F(RedisAnnounce, EveryTypeIsAnnouncedAndLeavesNoKey) {
 TEST_F(RedisAnnounce, TheWatchdogRenewsTheAnnouncement) {
   Recorder recorder;
   const Locks here = connect(true), there = connect(true, &recorder);
-  const Hold hold = there.lock("k").acquire(forever, watchdog);
+  const Hold hold = there.lock("k").acquire(forever);
   ASSERT_TRUE(recorder.await(Event::Kind::renewed, 5)) << "five thirds of the first lease";
   EXPECT_THAT(holder_as_seen_by(here), HasSubstr(process()));
 }

@@ -27,8 +27,8 @@ TEST_F(RedissonClientDefects, D2_AReadReleasedInsideAWriteKeepsTheWatchdogRunnin
   Recorder recorder;
   const Locks ours = Locks::connect(server_.tcp_uri(), {.watchdog = period, .listener = &recorder});
   const Locks theirs = Locks::connect(server_.tcp_uri());
-  Hold write = ours.lock("k", LockType::WRITE).acquire(forever, watchdog);
-  EXPECT_TRUE(ours.lock("k", LockType::READ).acquire(forever, watchdog).release());
+  Hold write = ours.lock("k", LockType::WRITE).acquire(forever);
+  EXPECT_TRUE(ours.lock("k", LockType::READ).acquire(forever).release());
   // One for each third of a period: after four the lease that the READ left has ended.
   ASSERT_TRUE(recorder.await(Event::Kind::renewed, 4));
   EXPECT_FALSE(write.lost());

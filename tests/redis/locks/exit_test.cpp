@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(When, RedisLateRelease,
 TEST(RedisClose, SendsTheLeaveOfACancelledFairWaiterBeforeItReturns) {
   RedisServer server;
   const Locks holder = Locks::connect(server.tcp_uri());
-  const Hold hold = holder.lock("k", LockType::FAIR).acquire(forever, watchdog);
+  const Hold hold = holder.lock("k", LockType::FAIR).acquire(forever);
   const Locks locks = Locks::connect(server.tcp_uri());
   const auto queued = [&] {
     return server.client()({"LLEN", "redisson_lock_queue:{k}"}).integer();

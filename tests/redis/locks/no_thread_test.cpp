@@ -44,7 +44,7 @@ TEST_P(NoThread, AnAcquireWithoutATimerThreadThrowsAndHoldsNothing) {
   const Lock together = locks.all_of({locks.lock("k"), locks.lock("l", LockType::WRITE)});
   const Lock in_order = locks.all_of({locks.lock("k"), others.lock("l", LockType::WRITE)});
   const std::vector<std::function<void()>> calls{
-      [&] { static_cast<void>(locks.lock("k").acquire(forever, watchdog)); },
+      [&] { static_cast<void>(locks.lock("k").acquire(forever)); },
       [&] { static_cast<void>(locks.lock("k", LockType::FAIR).acquire(1s, 30s)); },
       [&] { static_cast<void>(locks.lock("k").try_acquire(0ms, 30s)); },
       [&] { locks.lock("k").lock(); },
@@ -75,9 +75,9 @@ TEST_P(NoThread, AHoldIsRenewedOnceThreadsCanBeCreatedAgain) {
   const Locks locks = Locks::connect(uri(), {.watchdog = 1s, .listener = &recorder});
   {
     const NoThreads none;
-    EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(forever, watchdog)), BackendUnavailable);
+    EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(forever)), BackendUnavailable);
   }
-  Hold hold = locks.lock("k").acquire(forever, watchdog);
+  Hold hold = locks.lock("k").acquire(forever);
   EXPECT_TRUE(recorder.await(Event::Kind::renewed, 4));
   EXPECT_FALSE(hold.lost());
   EXPECT_TRUE(hold.release());
@@ -87,7 +87,7 @@ TEST_P(NoThread, AHoldIsRenewedOnceThreadsCanBeCreatedAgain) {
 TEST_P(NoThread, ALossIsReportedWithTheFirstThreadThatCanBeCreated) {
   Recorder recorder(false);
   const Locks locks = Locks::connect(uri(), {.watchdog = 300ms, .listener = &recorder});
-  Hold hold = locks.lock("k").acquire(forever, watchdog);
+  Hold hold = locks.lock("k").acquire(forever);
   std::optional<NoThreads> none(std::in_place);  // no thread to report on; the timer thread exists
   const Hold leased = locks.lock("l").acquire(1s, 300ms);
   const std::stop_token stop = hold.stop_token(), lease_over = leased.stop_token();

@@ -45,7 +45,7 @@ TEST_F(RedisRevocation, AHolderOfAnotherProcessIsAskedWithinMilliseconds) {
   Recorder recorder;
   const Locks holder = connect(&recorder), asker = connect();
   EXPECT_EQ(asker.revoke("k"), 0U);
-  Hold hold = holder.lock("k").acquire(forever, watchdog);
+  Hold hold = holder.lock("k").acquire(forever);
   EXPECT_EQ(asker.revoke("k"), 0U) << "it does not listen";
   const std::stop_token token = hold.revocation_token();
   EXPECT_EQ(ask(asker, "k"), 1U);
@@ -62,7 +62,7 @@ TEST_F(RedisRevocation, AnInspectByAnybodyTellsOfItAndNotOfTheNextHolder) {
   const auto asked = [&](const Locks& locks) {
     return locks.inspect("k").holders.at(0).revoked.has_value();
   };
-  std::optional<Hold> hold = holder.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = holder.lock("k").acquire(forever);
   EXPECT_EQ(asker.revoke("k"), 0U);
   EXPECT_FALSE(asked(asker)) << "nobody was told";
   EXPECT_FALSE(hold->revoked());
@@ -70,18 +70,18 @@ TEST_F(RedisRevocation, AnInspectByAnybodyTellsOfItAndNotOfTheNextHolder) {
   EXPECT_TRUE(asked(asker) && asked(holder));
   EXPECT_TRUE(eventually([&] { return hold->revoked(); }));
   hold.reset();
-  hold = holder.lock("k").acquire(forever, watchdog);
+  hold = holder.lock("k").acquire(forever);
   EXPECT_FALSE(asked(asker));
 }
 
 TEST_F(RedisRevocation, TheSubscriptionIsThereOnlyWhileAHolderListens) {
   const Locks locks = connect();
   {
-    const Hold silent = locks.lock("k").acquire(forever, watchdog);
+    const Hold silent = locks.lock("k").acquire(forever);
     EXPECT_TRUE(channels().empty());
   }
   {
-    const Hold hold = locks.lock("k").acquire(forever, watchdog);
+    const Hold hold = locks.lock("k").acquire(forever);
     EXPECT_FALSE(hold.revoked());
     EXPECT_TRUE(eventually([&] { return !channels().empty(); }));
     EXPECT_EQ(channels(), std::vector<std::string>{"latchkey_revoke:{k}"});
@@ -92,10 +92,10 @@ TEST_F(RedisRevocation, TheSubscriptionIsThereOnlyWhileAHolderListens) {
 
 TEST_F(RedisRevocation, NamesWithBracesHaveChannelsOfTheirOwn) {
   const Locks locks = connect();
-  const Hold plain = locks.lock("k").acquire(forever, watchdog);
+  const Hold plain = locks.lock("k").acquire(forever);
   EXPECT_FALSE(plain.revoked());
   EXPECT_EQ(ask(locks, "k"), 1U);
-  const Hold tag = locks.lock("{k}").acquire(forever, watchdog);
+  const Hold tag = locks.lock("{k}").acquire(forever);
   EXPECT_EQ(locks.revoke("{k}"), 0U);
   EXPECT_FALSE(tag.revoked());
   EXPECT_EQ(ask(locks, "{k}"), 1U);
@@ -104,8 +104,8 @@ TEST_F(RedisRevocation, NamesWithBracesHaveChannelsOfTheirOwn) {
 
 TEST_F(RedisRevocation, EachReaderOfEveryProcessIsAsked) {
   const Locks one = connect(), other = connect();
-  const Hold first = one.lock("k", LockType::READ).acquire(forever, watchdog);
-  const Hold second = other.lock("k", LockType::READ).acquire(forever, watchdog);
+  const Hold first = one.lock("k", LockType::READ).acquire(forever);
+  const Hold second = other.lock("k", LockType::READ).acquire(forever);
   EXPECT_FALSE(first.revoked());
   EXPECT_FALSE(second.revoked());
   EXPECT_TRUE(eventually([&] { return one.revoke("k") == 2U; }));
@@ -115,12 +115,12 @@ TEST_F(RedisRevocation, EachReaderOfEveryProcessIsAsked) {
 TEST_F(RedisRevocation, AWaiterOfAnotherProcessGetsTheLockBeforeThoseOfTheHoldersProcess) {
   Recorder local_events, foreign_events;
   const Locks holder = connect(&local_events), asker = connect(&foreign_events);
-  std::optional<Hold> hold = holder.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = holder.lock("k").acquire(forever);
   EXPECT_FALSE(hold->revoked());
   std::mutex mutex;
   std::string order;
   const auto take = [&](const Locks& locks, const char* name) {
-    Hold got = locks.with_owner(Owner::make()).lock("k").acquire(30s, watchdog);
+    Hold got = locks.with_owner(Owner::make()).lock("k").acquire(30s);
     const std::lock_guard lock(mutex);
     order += name;
   };
@@ -140,7 +140,7 @@ TEST_F(RedisRevocation, AWaiterOfAnotherProcessGetsTheLockBeforeThoseOfTheHolder
 TEST_F(RedisRevocation, AHolderListensAgainAfterItsConnectionWasLost) {
   Recorder recorder;
   const Locks holder = connect(&recorder), asker = connect();
-  const Hold hold = holder.lock("k").acquire(forever, watchdog);
+  const Hold hold = holder.lock("k").acquire(forever);
   EXPECT_FALSE(hold.revoked());
   EXPECT_TRUE(eventually([&] { return !channels().empty(); }));
   client_({"CLIENT", "KILL", "TYPE", "pubsub"});
@@ -155,7 +155,7 @@ TEST_F(RedisRevocation, AServerThatForbidsTheChannelSaysSoToTheAskerAndNobodyIsA
   client_({"ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "resetchannels", "&redisson*"});
   const std::string uri = "redis://app:secret@" + server_.tcp_uri().substr(8);
   const Locks holder = Locks::connect(uri), asker = connect();
-  Hold hold = holder.lock("k").acquire(forever, watchdog);
+  Hold hold = holder.lock("k").acquire(forever);
   EXPECT_FALSE(hold.revoked());
   EXPECT_THROW(holder.revoke("k"), BackendRefused);
   EXPECT_EQ(asker.revoke("k"), 0U);

@@ -45,9 +45,9 @@ class RedisSemaphore : public ::testing::Test {
 TEST_F(RedisSemaphore, AWaiterOfAnotherProcessIsWokenByTheRelease) {
   Recorder recorder;
   const Locks one = connect(), other = connect(&recorder);
-  Hold all = one.semaphore("exports", 3).acquire(3, forever, watchdog);
+  Hold all = one.semaphore("exports", 3).acquire(3, forever);
   std::thread waiter([&] {
-    const Hold hold = other.semaphore("exports", 3).acquire(2, 20s, watchdog);
+    const Hold hold = other.semaphore("exports", 3).acquire(2, 20s);
     EXPECT_EQ(hold.permits(), 2U);
   });
   ASSERT_TRUE(recorder.await(Event::Kind::waiting));
@@ -65,7 +65,7 @@ TEST_F(RedisSemaphore, AWaiterTakesThePermitOfADeadProcessWhenItsLeaseEnds) {
     dead({"SET", "exports", "0"});
     dead({"ZADD", "{exports}:timeout", std::to_string(now + 700), "0123456789abcdef"});
   }
-  const Hold hold = locks.semaphore("exports", 1).acquire(1, 10s, watchdog);
+  const Hold hold = locks.semaphore("exports", 1).acquire(1, 10s);
   EXPECT_FALSE(hold.lost());
   EXPECT_EQ(client_({"ZCARD", "{exports}:timeout"}).integer(), 1);
 }
@@ -73,7 +73,7 @@ TEST_F(RedisSemaphore, AWaiterTakesThePermitOfADeadProcessWhenItsLeaseEnds) {
 TEST_F(RedisSemaphore, AFlushedServerIsALossAtTheNextCheck) {
   Recorder recorder;
   const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 900ms, .listener = &recorder});
-  const Hold hold = locks.semaphore("exports", 3).acquire(2, forever, watchdog);
+  const Hold hold = locks.semaphore("exports", 3).acquire(2, forever);
   client_({"FLUSHALL"});
   EXPECT_TRUE(recorder.await(Event::Kind::lost));
   EXPECT_TRUE(hold.lost());
@@ -92,9 +92,9 @@ TEST_F(RedisSemaphore, DestroyDeletesNoSortedSetThatIsNotItsPermits) {
 TEST_F(RedisSemaphore, TheWatchdogRenewsPermitsAndLocksTogether) {
   Recorder recorder;
   const Locks locks = Locks::connect(server_.tcp_uri(), {.watchdog = 600ms, .listener = &recorder});
-  const Hold two = locks.semaphore("exports", 3).acquire(2, forever, watchdog);
-  const Hold one = locks.semaphore("b", 1).acquire(1, forever, watchdog);
-  const Hold lock = locks.lock("lock").acquire(forever, watchdog);
+  const Hold two = locks.semaphore("exports", 3).acquire(2, forever);
+  const Hold one = locks.semaphore("b", 1).acquire(1, forever);
+  const Hold lock = locks.lock("lock").acquire(forever);
   EXPECT_TRUE(recorder.await(Event::Kind::renewed, 12));  // four of each
   EXPECT_FALSE(two.lost());
   EXPECT_FALSE(one.lost());
@@ -104,7 +104,7 @@ TEST_F(RedisSemaphore, TheWatchdogRenewsPermitsAndLocksTogether) {
 TEST_F(RedisSemaphore, AKeyThatIsATagIsRefused) {
   const Locks locks = connect();
   try {
-    static_cast<void>(locks.semaphore("{exports}", 3).acquire(1, 0ms, watchdog));
+    static_cast<void>(locks.semaphore("{exports}", 3).acquire(1, 0ms));
     ADD_FAILURE() << "it has the keys of the semaphore 'exports'";
   } catch (const BackendRefused& error) {
     EXPECT_NE(std::string(error.what()).find("is a hash tag and nothing else"), std::string::npos)
@@ -123,7 +123,7 @@ TEST_F(RedisSemaphore, AHandOffTakesAtMostTwoCommandsHoweverManyWait) {
   threads.reserve(waiters);
   for (int number = 0; number < waiters; ++number) {
     threads.emplace_back([&] {
-      const Hold hold = exports.acquire(1, 60s, watchdog);
+      const Hold hold = exports.acquire(1, 60s);
       std::this_thread::sleep_for(6ms);  // sleeps: longer than a cohort
     });
   }
@@ -144,7 +144,7 @@ class BusyThreads {
     for (int number = 0; number < 8; ++number) {
       threads_.emplace_back([this, semaphore](std::stop_token stop) {
         while (!stop.stop_requested()) {
-          const Hold hold = semaphore.acquire(1, 60s, watchdog);
+          const Hold hold = semaphore.acquire(1, 60s);
           ++grants_;
           std::this_thread::sleep_for(3ms);  // sleeps: this is the time with a permit
         }
@@ -185,7 +185,7 @@ TEST_F(RedisSemaphore, ACallForAllPermitsIsNotOvertakenByThoseOfAnotherProcess) 
 
 TEST_F(RedisSemaphore, WhoGivesUpLeavesNoPlaceInTheQueue) {
   const Locks one = connect(), other = connect();
-  const Hold all = one.semaphore("exports", 2).acquire(2, forever, watchdog);
+  const Hold all = one.semaphore("exports", 2).acquire(2, forever);
   EXPECT_EQ(other.semaphore("exports", 2).try_acquire(1, 50ms), std::nullopt);
   EXPECT_EQ(other.semaphore("exports", 2).available(), 0);  // the server has answered what was sent
   EXPECT_EQ(client_({"EXISTS", "latchkey_permit_queue:{exports}"}).integer(), 0);

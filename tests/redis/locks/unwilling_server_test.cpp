@@ -126,9 +126,9 @@ TEST_P(UnwillingServer, HoldsAreRenewedAfterwards) {
   const Locks locks = connect(&recorder);
   std::vector<Hold> holds;
   for (const LockType type : types) {
-    holds.push_back(locks.lock(std::string(to_string(type)), type).acquire(forever, watchdog));
+    holds.push_back(locks.lock(std::string(to_string(type)), type).acquire(forever));
   }
-  holds.push_back(locks.semaphore("permits", 3).acquire(2, forever, watchdog));
+  holds.push_back(locks.semaphore("permits", 3).acquire(2, forever));
   endure([] {});
   EXPECT_TRUE(eventually([&] {
     return std::ranges::all_of(
@@ -172,7 +172,7 @@ TEST_P(UnwillingServer, WaitsGoOnAndAreGrantedAfterwards) {
   Recorder recorder;
   const Locks locks = connect(&recorder), other = connect();
   Hold busy = other.lock("busy").acquire(0ms, 60s),
-       taken = other.semaphore("permits", 3).acquire(3, forever, watchdog);
+       taken = other.semaphore("permits", 3).acquire(3, forever);
   std::vector<std::future<bool>> calls;
   const auto call = [&](auto acquire) {
     calls.push_back(std::async(std::launch::async, [acquire] { return acquire().release(); }));

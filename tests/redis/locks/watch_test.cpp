@@ -137,7 +137,7 @@ TEST_F(RedisWatch, OwnRenewalsCauseNoChecks) {
   const Locks locks =
       Locks::connect(server_.unix_uri(), {.watchdog = 900ms, .listener = &recorder});
   const long long idle = watched();
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   ASSERT_TRUE(await_watched(idle + 1));
   const std::size_t before = recorder.count(Event::Kind::renewed);
   client_({"CONFIG", "RESETSTAT"});

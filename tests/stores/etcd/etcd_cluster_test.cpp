@@ -118,9 +118,9 @@ TEST(EtcdClusterTest, AHoldAndAWaitSurviveTheEndOfEachMember) {
     SCOPED_TRACE(victim);
     Locks one = etcd_locks(cluster.uri(0), options);
     Locks other = etcd_locks(cluster.uri(1), options);
-    Hold hold = one.lock("key").acquire(5s, watchdog);
-    auto waiter = std::async(std::launch::async,
-                             [&] { return other.lock("key").acquire(30s, watchdog).release(); });
+    Hold hold = one.lock("key").acquire(5s);
+    auto waiter =
+        std::async(std::launch::async, [&] { return other.lock("key").acquire(30s).release(); });
     EXPECT_TRUE(eventually([&] { return one.inspect("key").queue.size() == 1; }));
     cluster.kill(victim);
     await("a renewal", [&] {  // there is no leader for a moment

@@ -34,7 +34,7 @@ TEST(EtcdKill, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   const pid_t child = fork_child();
   if (child == 0) {
     Locks own = etcd_locks(server.uri("session=2s"), short_leases());
-    const Hold hold = own.lock("key").acquire(5s, watchdog);
+    const Hold hold = own.lock("key").acquire(5s);
     if (::write(pipe[1], "x", 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
@@ -55,7 +55,7 @@ TEST(EtcdKill, TheLockOfAKilledProcessIsFreeWithinItsSession) {
 TEST(EtcdKill, AHoldEndsInTimeIfTheServerStaysAway) {
   EtcdServer server;
   Locks locks = etcd_locks(server.uri("session=20s"), short_leases());
-  Hold hold = locks.lock("key").acquire(1s, watchdog);
+  Hold hold = locks.lock("key").acquire(1s);
   const auto killed = Steady::now();
   server.kill();
   EXPECT_TRUE(eventually([&] { return hold.lost(); }));

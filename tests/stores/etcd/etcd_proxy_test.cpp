@@ -61,9 +61,9 @@ TEST_F(EtcdProxy, AnAcquireThatIsAnsweredWithAnHttpErrorLeavesNoKey) {
         return Answer{{}, Frame::error(frame.stream(), "502").bytes};
       });
   const Locks locks = etcd_locks(proxy.uri("session=5s"), behind_proxy());
-  const Hold other = locks.lock("other").acquire(1s, watchdog);
+  const Hold other = locks.lock("other").acquire(1s);
   try {
-    static_cast<void>(locks.lock("order:42").try_acquire(0ms, watchdog));
+    static_cast<void>(locks.lock("order:42").try_acquire(0ms));
   } catch (const BackendUnavailable& unavailable) {
     EXPECT_NE(std::string(unavailable.what()).find("HTTP status 502"), std::string::npos)
         << unavailable.what();
@@ -78,18 +78,18 @@ TEST_F(EtcdProxy, ManyHttpErrorsLeaveNoKey) {
   ErringProxy proxy(server_.port());
   const Locks locks = etcd_locks(
       "etcd://127.0.0.1:" + std::to_string(proxy.port()) + "/?session=5s", behind_proxy());
-  EXPECT_TRUE(locks.lock("order:0").acquire(5s, watchdog).release());
+  EXPECT_TRUE(locks.lock("order:0").acquire(5s).release());
   proxy.err(4);
   for (int order = 1; proxy.errors() < 40; ++order) {
     try {
-      auto hold = locks.lock("order:" + std::to_string(order)).try_acquire(50ms, watchdog);
+      auto hold = locks.lock("order:" + std::to_string(order)).try_acquire(50ms);
       if (hold) static_cast<void>(hold->release());
     } catch (const BackendUnavailable&) {
       continue;  // it does not know
     }
   }
   proxy.err(0);
-  EXPECT_TRUE(locks.lock("order:0").acquire(5s, watchdog).release());
+  EXPECT_TRUE(locks.lock("order:0").acquire(5s).release());
   EXPECT_TRUE(eventually([&] { return server_.keys("order:").empty(); })) << "a ghost holds one";
 }
 
@@ -113,7 +113,7 @@ TEST_F(EtcdProxy, AGrantBehindAGoawayIsTaken) {
       });
   const Locks locks = etcd_locks(proxy.uri("session=5s"), behind_proxy());
   for (int round = 0; round < 3; ++round) {
-    auto hold = locks.lock("order:42").try_acquire(0ms, watchdog);
+    auto hold = locks.lock("order:42").try_acquire(0ms);
     ASSERT_TRUE(hold.has_value());
     EXPECT_TRUE(hold->release());
   }
@@ -132,7 +132,7 @@ TEST_F(EtcdProxy, ACallThatAGoawayRefusesIsMadeOnTheNextConnection) {
       },
       &Http2Proxy::forward_to_client);
   const Locks locks = etcd_locks(proxy.uri("session=5s"), behind_proxy());
-  Hold hold = locks.lock("order:42").acquire(2s, watchdog);
+  Hold hold = locks.lock("order:42").acquire(2s);
   EXPECT_EQ(server_.keys("order:42/").size(), 1U);
   EXPECT_TRUE(hold.release());
   EXPECT_TRUE(server_.keys("order:42/").empty());
@@ -181,19 +181,19 @@ TEST_F(EtcdProxy, AwaitedKeysLeaveTheStreamsToOtherCalls) {
   const Locks holder = etcd_locks(server_.uri("session=5s"), behind_proxy());
   std::vector<Hold> held;
   for (int at = 0; at < keys; ++at) {
-    held.push_back(holder.lock("held:" + std::to_string(at)).acquire(2s, watchdog));
+    held.push_back(holder.lock("held:" + std::to_string(at)).acquire(2s));
   }
   const Locks locks = etcd_locks(server_.uri("session=5s"), behind_proxy());
-  const Hold mine = locks.lock("mine").acquire(2s, watchdog);
+  const Hold mine = locks.lock("mine").acquire(2s);
   std::vector<std::future<bool>> waiters;
   for (int at = 0; at < keys; ++at) {
     waiters.push_back(std::async(std::launch::async, [&locks, at] {
-      return locks.lock("held:" + std::to_string(at)).acquire(30s, watchdog).release();
+      return locks.lock("held:" + std::to_string(at)).acquire(30s).release();
     }));
   }
   EXPECT_TRUE(eventually([&] { return server_.keys("held:").size() == 2U * keys; }));
   for (int round = 0; round < 5; ++round) {
-    EXPECT_TRUE(locks.lock("free").try_acquire(2s, watchdog)) << "it is free";
+    EXPECT_TRUE(locks.lock("free").try_acquire(2s)) << "it is free";
   }
   for (Hold& hold : held) EXPECT_TRUE(hold.release());
   for (auto& waiter : waiters) EXPECT_TRUE(waiter.get());
@@ -212,11 +212,11 @@ TEST_F(EtcdProxy, AConnectionThatEndsWithoutAWordIsNotBlamedOnTheProtocol) {
   })) << first;
   proxy.refuse(false);
   const Locks locks = etcd_locks(uri, behind_proxy());
-  static_cast<void>(locks.lock("key").acquire(1s, watchdog));
+  static_cast<void>(locks.lock("key").acquire(1s));
   proxy.refuse(true);
   proxy.cut();
   try {
-    static_cast<void>(locks.lock("key").try_acquire(500ms, watchdog));
+    static_cast<void>(locks.lock("key").try_acquire(500ms));
     ADD_FAILURE() << "granted without a connection";
   } catch (const BackendUnavailable& unavailable) {
     EXPECT_EQ(std::string(unavailable.what()).find("TLS"), std::string::npos) << unavailable.what();

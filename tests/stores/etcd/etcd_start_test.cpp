@@ -131,8 +131,7 @@ TEST(EtcdStart, AServerThatMayBeDownIsWarnedOfAndUsedOnceItIsThere) {
                  {.command_timeout = 500ms, .startup = Startup::allow_down, .listener = &recorder});
   ASSERT_TRUE(recorder.await(Event::Kind::warning));
   EXPECT_NE(recorder.events().back().text.find("it cannot be reached now"), std::string::npos);
-  EXPECT_THROW(static_cast<void>(locks.lock("late").try_acquire(0ms, watchdog)),
-               BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("late").try_acquire(0ms)), BackendUnavailable);
   server.start();
   EXPECT_TRUE(locks.lock("late").try_acquire(10s, 5s));
 }

@@ -175,8 +175,7 @@ TEST_F(EtcdWatch, TheEndOfALeaseLeavesNoWatch) {
 
 TEST_F(EtcdWatch, ShortHoldsOpenNoStream) {
   const Locks locks = connect();
-  for (int turn = 0; turn < 20; ++turn)
-    EXPECT_TRUE(locks.lock("key").acquire(0ms, watchdog).release());
+  for (int turn = 0; turn < 20; ++turn) EXPECT_TRUE(locks.lock("key").acquire(0ms).release());
   EXPECT_EQ(streams(), 0);
 }
 
@@ -240,7 +239,7 @@ TEST_F(EtcdWatch, AStreamThatIsMadeAgainTellsOfWhatItMissed) {
   const Hold hold = locks.lock("key").acquire(0ms, lease);
   ASSERT_TRUE(await_watches(1));
   proxy.end();
-  EXPECT_TRUE(locks.lock("other").acquire(1s, watchdog).release());
+  EXPECT_TRUE(locks.lock("other").acquire(1s).release());
   EXPECT_TRUE(await_watches(0));
   delete_keys_of("key");
   const Stalls stalls;

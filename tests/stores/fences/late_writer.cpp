@@ -81,8 +81,7 @@ LateWrite run_late_write(const std::string& kind, const std::string& where, bool
                folder.file("log"));
   if (!holding.wait()) throw std::runtime_error("A has no lock: " + folder.read("log"));
   late.stop();
-  const Hold hold =
-      make_lock(uri).acquire(patience, latchkey::watchdog);  // when A's lease has ended
+  const Hold hold = make_lock(uri).acquire(patience);  // when A's lease has ended
   resource->write(resource->read() + "B", fence_of(hold, guarded));
   written.notify();
   late.resume();
@@ -102,7 +101,7 @@ int run_late_writer(const std::vector<std::string>& arguments) {
     return status;
   };
   try {
-    const Hold hold = make_lock(arguments[3]).acquire(patience, latchkey::watchdog);
+    const Hold hold = make_lock(arguments[3]).acquire(patience);
     const std::string before = resource->read();
     holding.notify();
     if (!written.wait()) throw std::runtime_error("nobody has written meanwhile");

@@ -36,7 +36,7 @@ class MongoDbFork : public ::testing::Test {
 };
 
 TEST_F(MongoDbFork, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
-  std::optional<Hold> hold = locks_->lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks_->lock("k").acquire(forever);
   const std::size_t before = proxy_->made();
   EXPECT_EQ(in_child([&](Findings& findings) {
               CHILD_EXPECT(findings, hold->lost());

@@ -41,7 +41,7 @@ class MongoDbOutage : public ::testing::Test {
   void expect_works(const Locks& locks, const std::string& key) {
     await("a lock after the outage", [&]() -> std::string {
       try {
-        return locks.lock(key).try_acquire(5s, watchdog) ? "" : "it is busy";
+        return locks.lock(key).try_acquire(5s) ? "" : "it is busy";
       } catch (const BackendUnavailable& error) {
         return error.what();
       }

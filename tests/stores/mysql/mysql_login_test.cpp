@@ -256,7 +256,7 @@ TEST(MysqlLogin, ARenewedCertificateIsReadByTheNextConnection) {
   std::filesystem::copy_file(one.certificates.authority, file, replace);
   await("the connection", [&] {
     try {
-      return locks.lock("k").try_acquire(0ms, watchdog) ? "" : "busy";
+      return locks.lock("k").try_acquire(0ms) ? "" : "busy";
     } catch (const BackendUnavailable& error) {
       return "unavailable";
     }

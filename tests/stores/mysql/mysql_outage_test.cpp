@@ -123,8 +123,7 @@ TEST_F(MysqlLoss, AHoldIsLostInTimeIfTheServerFreezesForLonger) {
   std::this_thread::sleep_for(1s);  // sleeps: the lease ends
   EXPECT_TRUE(hold.lost());
   mysql_server().resume();
-  await("another holder",
-        [&] { return connect().lock(key_).try_acquire(1s, watchdog) ? "" : "busy"; });
+  await("another holder", [&] { return connect().lock(key_).try_acquire(1s) ? "" : "busy"; });
 }
 
 TEST_F(MysqlLoss, AWatchdogHoldIsLostIfItsRowIsDeleted) {
@@ -226,7 +225,7 @@ TEST_F(MysqlLoss, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
   };
   // The parent's session must be the same one afterwards, however slow the machine is.
   const Locks locks = Locks::connect(mysql_server().uri(), {.command_timeout = 20s});
-  std::optional<Hold> hold = locks.lock(key_).acquire(forever, watchdog);
+  std::optional<Hold> hold = locks.lock(key_).acquire(forever);
   const std::string before = sessions();
   EXPECT_EQ(in_child([&](Findings& findings) {
               CHILD_EXPECT(findings, hold->lost());

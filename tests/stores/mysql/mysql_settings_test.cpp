@@ -105,8 +105,8 @@ TEST_F(MysqlSettings, ALimitForTheTimeOfStatementsDoesNotEndAWait) {
   session("INSERT INTO latchkey_locks (name, mode, owner, ends) VALUES ('" + key_ +
           "', 1, 'x', 1); START TRANSACTION; SELECT * FROM latchkey_locks WHERE name='" + key_ +
           "' FOR UPDATE");
-  auto waiter = std::async(std::launch::async,
-                           [&] { return locks.lock(key_).try_acquire(20s, watchdog).has_value(); });
+  auto waiter =
+      std::async(std::launch::async, [&] { return locks.lock(key_).try_acquire(20s).has_value(); });
   std::this_thread::sleep_for(600ms);  // sleeps: longer than the limit
   session("COMMIT");
   EXPECT_TRUE(waiter.get());

@@ -141,7 +141,7 @@ TEST(PostgresqlFork, AChildHasItsOwnConnectionAndDoesNotTouchItsParents) {
   register_postgresql();
   const Locks locks = Locks::connect(shared_server().uri());
   const std::string key = next_key("fork:");
-  std::optional<Hold> hold = locks.lock(key).acquire(forever, watchdog);
+  std::optional<Hold> hold = locks.lock(key).acquire(forever);
   Sql sql = shared_server().sql();
   const std::string sessions =
       "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE usename = "

@@ -135,8 +135,8 @@ TEST(PostgresqlTrust, ARoleThatKeepsTheMutexOfAKeyEndsNoHold) {
   const std::string key = next_key("kept:"), other = next_key("other:");
   const Locks one = Locks::connect(shared_server().uri(), options);
   const Locks two = Locks::connect(shared_server().uri(), options);
-  Hold hold = one.lock(key).acquire(forever, watchdog);
-  Hold beside = two.lock(other).acquire(forever, watchdog);
+  Hold hold = one.lock(key).acquire(forever);
+  Hold beside = two.lock(other).acquire(forever);
   std::optional<Sql> stranger("host=127.0.0.1 user=stranger password=stranger dbname=locks port=" +
                               std::to_string(shared_server().port()));
   keep_mutex(*stranger, key);
@@ -173,7 +173,7 @@ TEST(PostgresqlTrust, FencingTokensRiseAfterTheTablesWereRestored) {
   const Locks locks = Locks::connect(shared_server().uri());
   const std::string key = next_key("fence:");
   const auto token = [&] {
-    return locks.lock(key, LockType::FENCED).acquire(forever, watchdog).fencing_token().value();
+    return locks.lock(key, LockType::FENCED).acquire(forever).fencing_token().value();
   };
   const auto first = token();
   const std::string backup =
@@ -198,13 +198,13 @@ TEST(PostgresqlTrust, FencingTokensOfSeveralKeysRiseBeyondEachOfThem) {
   const Locks locks = Locks::connect(shared_server().uri());
   const std::string one = next_key("fence:"), other = next_key("fence:");
   const auto token = [&](const std::string& key) {
-    return locks.lock(key, LockType::FENCED).acquire(forever, watchdog).fencing_token().value();
+    return locks.lock(key, LockType::FENCED).acquire(forever).fencing_token().value();
   };
   const auto high = token(one);
   admin("UPDATE latchkey.token SET fence = fence + 1000000000000 WHERE name = '" + one + "'");
   const auto both =
       locks.all_of({locks.lock(one, LockType::FENCED), locks.lock(other, LockType::FENCED)})
-          .acquire(forever, watchdog)
+          .acquire(forever)
           .fencing_token(one)
           .value();
   EXPECT_GT(both, high + 1'000'000'000'000U);

@@ -141,7 +141,7 @@ TEST_F(PostgresqlWatch, OwnRequestsNotifyNobody) {
   const Locks locks =
       Locks::connect(shared_server().uri(), {.watchdog = 900ms, .listener = &recorder});
   {
-    const Hold hold = locks.lock(key_).acquire(forever, watchdog);
+    const Hold hold = locks.lock(key_).acquire(forever);
     ASSERT_TRUE(recorder.await(Event::Kind::renewed, 4));
   }
   Hold write = locks.lock(key_, WRITE).acquire(0ms, lease);

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(CuratorTest, CuratorWaitsForLatchkey) {
   const Locks locks = connect_zookeeper(server().uri(folder_));
-  Hold hold = locks.lock("orders/42", GetParam().held).acquire(1s, watchdog);
+  Hold hold = locks.lock("orders/42", GetParam().held).acquire(1s);
   const std::string wanted = std::string(" ") + GetParam().java_wanted + " " + path();
   EXPECT_EQ(java().send("a", "try" + wanted + " 50"), "false");
   std::future<std::string> granted = java().start("a", "lock" + wanted);
@@ -72,10 +72,10 @@ TEST_P(CuratorTest, LatchkeyWaitsForCurator) {
   const std::string held = std::string(" ") + GetParam().java_held + " " + path();
   EXPECT_EQ(java().send("a", "lock" + held), "true");
   Lock lock = locks.lock("orders/42", GetParam().wanted);
-  EXPECT_FALSE(lock.try_acquire(0s, watchdog));
-  EXPECT_FALSE(lock.try_acquire(50ms, watchdog));
+  EXPECT_FALSE(lock.try_acquire(0s));
+  EXPECT_FALSE(lock.try_acquire(50ms));
   auto granted = std::async(std::launch::async, [&] {
-    std::optional<Hold> hold = lock.try_acquire(20s, watchdog);
+    std::optional<Hold> hold = lock.try_acquire(20s);
     return hold && hold->release();
   });
   EXPECT_EQ(granted.wait_for(100ms), std::future_status::timeout);
@@ -102,7 +102,7 @@ TEST_P(CuratorTest, NoUpdateIsLostAmongBoth) {
       const Locks locks = connect_zookeeper(server().uri(folder_));
       Lock lock = locks.lock("orders/42", GetParam().held);
       for (int round = 0; round < times; ++round) {
-        const Hold hold = lock.acquire(20s, watchdog);
+        const Hold hold = lock.acquire(20s);
         int number = 0;
         std::ifstream(file) >> number;
         std::ofstream(file) << number + 1;
@@ -123,8 +123,8 @@ TEST_P(CuratorTest, ADowngradedWriteLetsReadersOfCuratorIn) {
   }
   const Locks locks = connect_zookeeper(server().uri(folder_));
   ReadWriteLock both = locks.read_write("orders/42");
-  Hold write = both.write().acquire(1s, watchdog);
-  Hold read = both.read().acquire(1s, watchdog);
+  Hold write = both.write().acquire(1s);
+  Hold read = both.read().acquire(1s);
   std::future<std::string> writer = java().start("w", "lock write " + path());
   await("the writer", [&] { return locks.inspect("orders/42").queue.empty() ? "none" : ""; });
   EXPECT_TRUE(write.release());  // a READ at the position of the WRITE, before the writer

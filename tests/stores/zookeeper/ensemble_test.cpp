@@ -76,11 +76,11 @@ TEST_F(ZooKeeperEnsemble, AHoldAndAWaitSurviveTheEndOfEachServer) {
   for (int victim = 0; victim < Ensemble::size; ++victim) {
     SCOPED_TRACE(victim);
     const Locks one = connect_zookeeper(uri, 20s), other = connect_zookeeper(uri, 20s);
-    Hold hold = one.lock("key").acquire(10s, watchdog);
+    Hold hold = one.lock("key").acquire(10s);
     auto waiter = std::async(std::launch::async, [&] {
       std::optional<Hold> next;
       await("the lock", [&] {  // there is no leader for a moment
-        next = other.lock("key").try_acquire(20s, watchdog);
+        next = other.lock("key").try_acquire(20s);
         return next ? "" : "not granted";
       });
       return next->release();
@@ -102,10 +102,10 @@ TEST_F(ZooKeeperEnsemble, AFollowerThatIsCutOffFromTheLeaderProlongsNoHold) {
   Ensemble ensemble;
   const Locks one = connect_zookeeper(ensemble.at(2).uri("/locks"), 1500ms);
   const Locks other = connect_zookeeper(ensemble.at(0).uri("/locks"), 1500ms);
-  Hold hold = one.lock("key").acquire(10s, watchdog);
+  Hold hold = one.lock("key").acquire(10s);
   std::this_thread::sleep_for(1s);  // sleeps: some renewals
   auto next = std::async(std::launch::async, [&] {
-    const Hold granted = other.lock("key").acquire(30s, watchdog);
+    const Hold granted = other.lock("key").acquire(30s);
     return std::chrono::steady_clock::now();
   });
   await("a waiter", [&] { return other.inspect("key").queue.empty() ? "nobody waits" : ""; });

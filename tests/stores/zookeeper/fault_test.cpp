@@ -19,7 +19,7 @@ class ZooKeeperFaults : public ZooKeeperTest {
   [[nodiscard]] static std::future<bool> start_waiter(const std::string& uri) {
     return std::async(std::launch::async, [uri] {
       const Locks locks = connect_zookeeper(uri);
-      std::optional<Hold> hold = locks.lock("key").try_acquire(20s, watchdog);
+      std::optional<Hold> hold = locks.lock("key").try_acquire(20s);
       return hold.has_value() && hold->release();
     });
   }
@@ -31,7 +31,7 @@ class ZooKeeperFaults : public ZooKeeperTest {
   /// The lock is free and works.
   static void expect_works(const std::string& uri) {
     const Locks locks = connect_zookeeper(uri);
-    Hold hold = locks.lock("key").acquire(10s, watchdog);
+    Hold hold = locks.lock("key").acquire(10s);
     EXPECT_TRUE(hold.release());
   }
 };
@@ -40,7 +40,7 @@ TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveARestartOfTheServer) {
   ZooKeeperServer own;
   const std::string uri = own.uri("/locks");
   const Locks locks = connect_zookeeper(uri);
-  Hold hold = locks.lock("key").acquire(5s, watchdog);
+  Hold hold = locks.lock("key").acquire(5s);
   std::future<bool> waiter = start_waiter(uri);
   await_waiter(locks);
   own.kill();
@@ -64,7 +64,7 @@ TEST_F(ZooKeeperFaults, AFrozenServerLosesAHoldInTimeAndServesAgain) {
   own.stop();
   await("the loss", [&] { return hold.lost() ? "" : "held"; });
   EXPECT_LT(std::chrono::steady_clock::now() - frozen, 2s);
-  EXPECT_THROW(static_cast<void>(locks.lock("other").acquire(100ms, watchdog)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("other").acquire(100ms)), BackendUnavailable);
   own.resume();
   EXPECT_TRUE(waiter.get());
   expect_works(uri);
@@ -76,16 +76,16 @@ TEST_F(ZooKeeperFaults, AKilledServerIsUnavailableAtOnceAndServesAgain) {
   const std::string uri = own.uri("/locks");
   const Locks locks = connect_zookeeper(uri);
   {
-    const Hold hold = locks.lock("key").acquire(5s, watchdog);
+    const Hold hold = locks.lock("key").acquire(5s);
   }
   own.kill();
   const auto killed = std::chrono::steady_clock::now();
-  EXPECT_THROW(static_cast<void>(locks.lock("key").acquire(0s, watchdog)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("key").acquire(0s)), BackendUnavailable);
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 1500ms);
   EXPECT_THROW(static_cast<void>(connect_zookeeper(uri)), BackendUnavailable);
   own.start();
   expect_works(uri);
-  EXPECT_TRUE(locks.lock("key").try_acquire(5s, watchdog));
+  EXPECT_TRUE(locks.lock("key").try_acquire(5s));
 }
 
 TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveTheLossOfTheConnection) {
@@ -93,7 +93,7 @@ TEST_F(ZooKeeperFaults, AHoldAndAWaitSurviveTheLossOfTheConnection) {
   const std::string folder = fresh_folder();
   const std::string uri = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder;
   const Locks locks = connect_zookeeper(uri);
-  Hold hold = locks.lock("key").acquire(5s, watchdog);
+  Hold hold = locks.lock("key").acquire(5s);
   std::future<bool> waiter = start_waiter(uri);
   await_waiter(locks);
   proxy.cut();
@@ -111,7 +111,7 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsFoundAgain) {
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
-    const Hold makes_folders = direct.lock("key").acquire(5s, watchdog);
+    const Hold makes_folders = direct.lock("key").acquire(5s);
   }
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::FENCED, LockType::READ, LockType::WRITE}) {
@@ -120,7 +120,7 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsFoundAgain) {
         connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
     proxy.hold(Direction::to_client);
     auto acquired = std::async(std::launch::async, [&] {
-      std::optional<Hold> hold = locks.lock("key", type).try_acquire(10s, watchdog);
+      std::optional<Hold> hold = locks.lock("key", type).try_acquire(10s);
       return hold && hold->release();
     });
     await("the node", [&] { return direct.inspect("key").locked ? "" : "not made"; });
@@ -136,19 +136,18 @@ TEST_F(ZooKeeperFaults, ANodeWhoseReplyWasLostIsDeletedIfTheCallGaveUp) {
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
-    const Hold makes_folders = direct.lock("key").acquire(5s, watchdog);
+    const Hold makes_folders = direct.lock("key").acquire(5s);
   }
   const Locks locks =
       connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
   proxy.hold(Direction::to_client);
   auto acquired = std::async(std::launch::async, [&] {
-    EXPECT_THROW(static_cast<void>(locks.lock("key").try_acquire(0s, watchdog)),
-                 BackendUnavailable);
+    EXPECT_THROW(static_cast<void>(locks.lock("key").try_acquire(0s)), BackendUnavailable);
   });
   await("the node", [&] { return direct.inspect("key").locked ? "" : "not made"; });
   proxy.cut();
   acquired.get();
-  EXPECT_TRUE(direct.lock("key").try_acquire(3s, watchdog)) << "long before the session ends";
+  EXPECT_TRUE(direct.lock("key").try_acquire(3s)) << "long before the session ends";
 }
 
 // Nobody repeats a release after the lease, and the node stayed for 10 s.
@@ -158,7 +157,7 @@ TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGav
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(keeps_folders.uri(folder));
   {
-    const Hold makes_folders = direct.lock("key").acquire(5s, watchdog);
+    const Hold makes_folders = direct.lock("key").acquire(5s);
   }
   const Locks locks =
       connect_zookeeper("zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder);
@@ -168,14 +167,14 @@ TEST_F(ZooKeeperFaults, ANodeOfAShortLeaseWhoseReplyWasLostIsDeletedIfTheCallGav
   // sleeps: the lease ends while the release waits for the acquire
   std::this_thread::sleep_for(400ms);
   proxy.cut();
-  EXPECT_TRUE(direct.lock("key").try_acquire(4s, watchdog));
+  EXPECT_TRUE(direct.lock("key").try_acquire(4s));
 }
 
 TEST_F(ZooKeeperFaults, APlaceIsDeletedAlthoughTheConnectionWasLostMeanwhile) {
   FaultProxy proxy(server().port());
   const std::string folder = fresh_folder();
   const Locks direct = connect_zookeeper(server().uri(folder));
-  const Hold writes = direct.lock("key", LockType::WRITE).acquire(5s, watchdog);
+  const Hold writes = direct.lock("key", LockType::WRITE).acquire(5s);
   for (const auto lease : {300ms, 6000ms}) {
     SCOPED_TRACE(lease.count());
     const Locks locks =
@@ -201,9 +200,9 @@ TEST_F(ZooKeeperFaults, AConnectionThatIsSilentForTooLongIsReplaced) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(
       "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + folder, 6s, 300ms);
-  Hold hold = locks.lock("key").acquire(5s, watchdog);
+  Hold hold = locks.lock("key").acquire(5s);
   proxy.hold(Direction::to_client);  // this connection only
-  std::optional<Hold> other = locks.lock("other").try_acquire(5s, watchdog);
+  std::optional<Hold> other = locks.lock("other").try_acquire(5s);
   EXPECT_TRUE(other);
   EXPECT_FALSE(hold.lost());
   EXPECT_TRUE(hold.release());
@@ -213,10 +212,10 @@ TEST_F(ZooKeeperFaults, AnIdleConnectionComesBackWithoutAnError) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(server().uri(folder), 1s);
   {
-    const Hold hold = locks.lock("key").acquire(1s, watchdog);
+    const Hold hold = locks.lock("key").acquire(1s);
   }
   std::this_thread::sleep_for(3s);  // sleeps: its session ends meanwhile
-  std::optional<Hold> hold = locks.lock("key").try_acquire(0s, watchdog);
+  std::optional<Hold> hold = locks.lock("key").try_acquire(0s);
   ASSERT_TRUE(hold);
   std::this_thread::sleep_for(3s);  // sleeps: the watchdog keeps the session
   EXPECT_FALSE(hold->lost());
@@ -228,13 +227,13 @@ TEST_F(ZooKeeperFaults, AStartedProgramInheritsNoConnection) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(server().uri(folder), 3s);
   {
-    const Hold hold = locks.lock("key").acquire(1s, watchdog);
+    const Hold hold = locks.lock("key").acquire(1s);
   }
   const Process program({"sleep", "60"}, "/dev/null");
   for (const auto idle : {2500ms, 4000ms}) {
     // sleeps: the session idles for longer than it may be silent
     std::this_thread::sleep_for(idle);
-    EXPECT_TRUE(locks.lock("key").try_acquire(0s, watchdog));
+    EXPECT_TRUE(locks.lock("key").try_acquire(0s));
   }
 }
 
@@ -243,8 +242,8 @@ TEST_F(ZooKeeperFaults, ALeaseEndsInALivingProcessAndItsSessionGoesOn) {
   const Locks one = connect_zookeeper(server().uri(folder));
   const Locks other = connect_zookeeper(server().uri(folder));
   Hold forgotten = one.lock("key").acquire(1s, 300ms);
-  Hold kept = one.lock("kept").acquire(1s, watchdog);
-  std::optional<Hold> next = other.lock("key").try_acquire(2s, watchdog);
+  Hold kept = one.lock("kept").acquire(1s);
+  std::optional<Hold> next = other.lock("key").try_acquire(2s);
   EXPECT_TRUE(next) << "long before the session ends";
   EXPECT_TRUE(forgotten.lost());
   EXPECT_FALSE(kept.lost());

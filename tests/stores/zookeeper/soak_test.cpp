@@ -166,17 +166,17 @@ TEST_F(ZooKeeperSoak, TheLockOfAKilledProcessIsFreeWithinItsSession) {
   const pid_t child = fork_child();
   if (child == 0) {
     const Locks own = connect_zookeeper(server().uri(folder) + "?session=2s", 2s);
-    const Hold hold = own.lock("key").acquire(1s, watchdog);
+    const Hold hold = own.lock("key").acquire(1s);
     static_cast<void>(::write(pipe[1], "x", 1));
     for (;;) ::pause();
   }
   char byte = 0;
   ASSERT_EQ(::read(pipe[0], &byte, 1), 1);
-  EXPECT_FALSE(locks.lock("key").try_acquire(0s, watchdog));
+  EXPECT_FALSE(locks.lock("key").try_acquire(0s));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   const auto killed = std::chrono::steady_clock::now();
-  EXPECT_TRUE(locks.lock("key").try_acquire(5s, watchdog));
+  EXPECT_TRUE(locks.lock("key").try_acquire(5s));
   EXPECT_LT(std::chrono::steady_clock::now() - killed, 3s);
   expect_nothing_left(server(), folder);
   ::close(pipe[0]);

@@ -94,8 +94,8 @@ void answer_as_old_server(std::string& received, std::string& to_send) {
 TEST_F(ZooKeeperStart, AServerThatIsTooOldIsNamed) {
   const ScriptedServer old(answer_as_old_server);
   const Locks locks = connect_zookeeper("zookeeper://" + old.address() + "/locks");
-  const std::string why = message<BackendRefused>(
-      [&] { static_cast<void>(locks.lock("key").try_acquire(0s, watchdog)); });
+  const std::string why =
+      message<BackendRefused>([&] { static_cast<void>(locks.lock("key").try_acquire(0s)); });
   EXPECT_NE(why.find("older than ZooKeeper 3.5.3"), std::string::npos) << why;
 }
 
@@ -139,7 +139,7 @@ TEST_F(ZooKeeperStart, AMalformedReplyEndsNoProcess) {
     const ScriptedServer server{CreationReplies({success(body)})};
     const Locks locks = connect_zookeeper("zookeeper://" + server.address() + "/locks", 6s, 500ms);
     try {
-      EXPECT_FALSE(locks.lock("key").try_acquire(0s, watchdog));
+      EXPECT_FALSE(locks.lock("key").try_acquire(0s));
     } catch (const BackendUnavailable&) {
     } catch (const BackendRefused& error) {
       EXPECT_NE(std::string(error.what()).find("the server says that it made"), std::string::npos)
@@ -205,17 +205,17 @@ TEST_F(ZooKeeperStart, OtherUsersCannotUseTheNodesOfAUser) {
   const std::string folder = fresh_folder();
   const std::string host = server().address() + folder;
   const Locks ours = connect_zookeeper("zookeeper://joe:p%40ss@" + host);
-  const Hold hold = ours.lock("key").acquire(1s, watchdog);
+  const Hold hold = ours.lock("key").acquire(1s);
   EXPECT_EQ(ours.describe(), "zookeeper://" + host);
   const std::string why = message<BackendRefused>(
       [&] { static_cast<void>(connect_zookeeper("zookeeper://joe:wrong@" + host)); });
   EXPECT_NE(why.find("check user and password"), std::string::npos) << why;
   EXPECT_EQ(why.find("wrong"), std::string::npos) << why;
   const Locks same = connect_zookeeper("zookeeper://joe:p%40ss@" + host);
-  EXPECT_FALSE(same.lock("key").try_acquire(0s, watchdog));
+  EXPECT_FALSE(same.lock("key").try_acquire(0s));
   // Without the folder's permission, but with that of its parent.
   const Locks above = connect_zookeeper("zookeeper://" + server().address());
-  EXPECT_THROW(static_cast<void>(above.lock(folder.substr(1) + "/key").try_acquire(0s, watchdog)),
+  EXPECT_THROW(static_cast<void>(above.lock(folder.substr(1) + "/key").try_acquire(0s)),
                BackendRefused);
 }
 
@@ -223,9 +223,9 @@ TEST_F(ZooKeeperStart, NodesAreThoseOfCuratorAndEndWithTheLocks) {
   const std::string folder = fresh_folder();
   {
     const Locks locks = connect_zookeeper(server().uri(folder));
-    const Hold plain = locks.lock("orders/42").acquire(1s, watchdog);
-    const Hold read = locks.lock("order", LockType::READ).acquire(1s, watchdog);
-    const Hold write = locks.lock("a%b", LockType::WRITE).acquire(1s, watchdog);
+    const Hold plain = locks.lock("orders/42").acquire(1s);
+    const Hold read = locks.lock("order", LockType::READ).acquire(1s);
+    const Hold write = locks.lock("a%b", LockType::WRITE).acquire(1s);
     const std::string dump = server().ask("dump");
     EXPECT_NE(dump.find(folder + "/orders/42/_c_"), std::string::npos) << dump;
     EXPECT_NE(dump.find("-lock-0000000000"), std::string::npos) << dump;
@@ -246,11 +246,11 @@ TEST_F(ZooKeeperStart, WaitersWatchTheirPredecessorsOnly) {
   for (int number = 0; number < 5; ++number) {
     all.push_back(connect_zookeeper(server().uri(folder)));
   }
-  std::optional<Hold> hold = all[0].lock("key").acquire(1s, watchdog);
+  std::optional<Hold> hold = all[0].lock("key").acquire(1s);
   std::vector<std::future<void>> waiters;
   for (int number = 1; number < 5; ++number) {
     waiters.push_back(std::async(std::launch::async, [&, number] {
-      const Hold next = all[static_cast<std::size_t>(number)].lock("key").acquire(20s, watchdog);
+      const Hold next = all[static_cast<std::size_t>(number)].lock("key").acquire(20s);
     }));
     await("a waiter", [&] {
       const auto queue = all[0].inspect("key").queue;
@@ -277,10 +277,10 @@ TEST_F(ZooKeeperStart, WaitersWatchTheirPredecessorsOnly) {
 TEST_F(ZooKeeperStart, AForkedChildLeavesTheParentsSessionAlone) {
   const std::string folder = fresh_folder();
   const Locks locks = connect_zookeeper(server().uri(folder), 2s);
-  Hold hold = locks.lock("key").acquire(1s, watchdog);
+  Hold hold = locks.lock("key").acquire(1s);
   const std::string found = in_child([&](Findings& child) {
-    CHILD_EXPECT(child, !locks.lock("key").try_acquire(0s, watchdog));
-    const auto own = locks.lock("own").try_acquire(1s, watchdog);
+    CHILD_EXPECT(child, !locks.lock("key").try_acquire(0s));
+    const auto own = locks.lock("own").try_acquire(1s);
     CHILD_EXPECT(child, own.has_value());
   });
   EXPECT_EQ(found, "");

@@ -87,7 +87,7 @@ TEST_F(ZooKeeperWaiting, ACallThatGivesUpDeletesItsNode) {
   const std::string folder = fresh_folder();
   const Locks one = connect_zookeeper(server().uri(folder));
   const Locks other = connect_zookeeper(server().uri(folder));
-  const Hold hold = one.lock("key", LockType::WRITE).acquire(5s, watchdog);
+  const Hold hold = one.lock("key", LockType::WRITE).acquire(5s);
   for (const auto& [type, lease] :
        {std::pair{LockType::READ, 3000ms}, std::pair{LockType::REENTRANT, 500ms},
         std::pair{LockType::WRITE, 500ms}, std::pair{LockType::FAIR, 500ms},

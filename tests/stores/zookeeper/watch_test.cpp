@@ -133,11 +133,11 @@ TEST_F(ZooKeeperWatch, AReaderThatWasAWriterIsLostAtOnce) {
 TEST_F(ZooKeeperWatch, ItsOwnRenewalsAndReleaseTellOfNoLoss) {
   testing::Recorder recorder;
   const Locks locks = connect(&recorder, 900ms);
-  Hold hold = locks.lock("key").acquire(1s, watchdog);
+  Hold hold = locks.lock("key").acquire(1s);
   await_watch(node("key"));
   await_renewals(recorder, recorder.count(Event::Kind::renewed) + 3);
   EXPECT_TRUE(hold.release());
-  EXPECT_FALSE(locks.lock("key").try_acquire(1s, watchdog)->lost());
+  EXPECT_FALSE(locks.lock("key").try_acquire(1s)->lost());
   EXPECT_EQ(recorder.count(Event::Kind::lost), 0U);
 }
 
@@ -162,7 +162,7 @@ TEST_F(ZooKeeperWatch, ItIsOffIfTheOptionsSaySo) {
   testing::Recorder recorder;
   const Locks locks = connect(&recorder, 900ms, false);
   EXPECT_FALSE(locks.capabilities().watches);
-  Hold hold = locks.lock("key").acquire(1s, watchdog);
+  Hold hold = locks.lock("key").acquire(1s);
   await_renewals(recorder, 4);  // the last one is more than half a second after the grant
   EXPECT_FALSE(is_watched(node("key")));
   EXPECT_TRUE(hold.release());

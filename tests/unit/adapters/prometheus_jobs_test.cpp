@@ -107,8 +107,7 @@ TEST_F(PrometheusJobsTest, PermitsAreCountedWhileTheyAreTaken) {
   double inside = 0;
   scan(1, [&] {
     inside = taken();
-    const Hold more =
-        locks_.locks().semaphore("prometheus scan:1", 3).acquire(1, forever, watchdog);
+    const Hold more = locks_.locks().semaphore("prometheus scan:1", 3).acquire(1, forever);
     EXPECT_EQ(at("latchkey_permits", "").gauge.value, 1) << "of calls without a LOCKED";
   });
   EXPECT_EQ(inside, 2);

@@ -145,7 +145,7 @@ TEST_F(PrometheusTest, CountsAttemptsByOutcome) {
 }
 
 TEST_F(PrometheusTest, MeasuresHowLateRenewalsAre) {
-  const Hold hold = locks_.locks().lock("watched").acquire(forever, watchdog);
+  const Hold hold = locks_.locks().lock("watched").acquire(forever);
   ASSERT_TRUE(clock_.await_sleepers(1));
   clock_.advance(12s);  // 2 s after a third of the watchdog's period
   ASSERT_TRUE(clock_.await_sleepers(1));

@@ -53,7 +53,7 @@ TEST(FileBackend, TakesAnyKeyAndLeavesNoFile) {
       std::make_unique<demo::FileBackend>(folder.path, latchkey::Clock::system()));
   for (const std::string& key :
        {std::string("a"), std::string("../a"), std::string("\0\xFF", 2), std::string(1024, '/')}) {
-    auto hold = locks.lock(key).try_acquire(std::chrono::milliseconds(0), latchkey::watchdog);
+    auto hold = locks.lock(key).try_acquire(std::chrono::milliseconds(0));
     ASSERT_TRUE(hold);
     EXPECT_FALSE(locks.with_owner(latchkey::Owner::make()).lock(key).try_acquire());
     EXPECT_TRUE(hold->release());
@@ -70,9 +70,8 @@ TEST(FileBackend, IsUnavailableIfItsFolderIsGone) {
                               {.clock = &clock});
   fs::remove_all(folder.path / "deep");
   const auto skipping = clock.skip_waits();
-  EXPECT_THROW(
-      static_cast<void>(locks.lock("k").acquire(std::chrono::seconds(1), latchkey::watchdog)),
-      latchkey::BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(std::chrono::seconds(1))),
+               latchkey::BackendUnavailable);
 }
 
 }  // namespace

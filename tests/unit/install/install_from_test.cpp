@@ -55,9 +55,8 @@ bool is_about(std::chrono::milliseconds seen, std::chrono::milliseconds lease) {
 }
 
 TEST(InstallFrom, AScopeFollowsItsRuleToo) {
-  EXPECT_EQ(
-      in_child([](Findings& findings) {
-        const PolicyText file(R"(
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(R"(
 backends: {main: "memory:"}
 prefix: "shop:"
 policies:
@@ -66,18 +65,18 @@ rules:
   Till::browse: {lease: 300s, key: "shelf:{account.name}", type: READ}
   Till::leaf: {wait: 0ms}
 )");
-        install_from(file.path());
-        Till till;
-        const Seen seen = till.browse(account);
-        CHILD_EXPECT(findings, seen.key == "shelf:ada");
-        CHILD_EXPECT(findings, seen.type == LockType::READ);
-        CHILD_EXPECT(findings, is_about(seen.lease, 300s));
-        CHILD_EXPECT(findings, till.leaf(account));
-        const Hold other =
-            default_locks().with_owner(Owner::make()).lock("till:7").acquire(forever, watchdog);
-        CHILD_EXPECT(findings, !till.leaf(account));
-      }),
-      "");
+              install_from(file.path());
+              Till till;
+              const Seen seen = till.browse(account);
+              CHILD_EXPECT(findings, seen.key == "shelf:ada");
+              CHILD_EXPECT(findings, seen.type == LockType::READ);
+              CHILD_EXPECT(findings, is_about(seen.lease, 300s));
+              CHILD_EXPECT(findings, till.leaf(account));
+              const Hold other =
+                  default_locks().with_owner(Owner::make()).lock("till:7").acquire(forever);
+              CHILD_EXPECT(findings, !till.leaf(account));
+            }),
+            "");
 }
 
 TEST(InstallFrom, RulesWinOverCodeAndCodeOverDefaults) {
@@ -127,7 +126,7 @@ rules:
 )" + money);
               install_from(file.path());
               const Locks b = Locks::connect("memory:policies-b");
-              const auto busy = b.lock("till:7", LockType::WRITE).acquire(forever, watchdog);
+              const auto busy = b.lock("till:7", LockType::WRITE).acquire(forever);
               Till till;
               CHILD_EXPECT(findings, till.withdraw(account).locked);
               std::thread([&] {
@@ -168,64 +167,63 @@ rules:
 }
 
 TEST(InstallFrom, ARuleMayNameSeveralKeys) {
-  EXPECT_EQ(
-      in_child([](Findings& findings) {
-        const PolicyText file(memory + money + R"(
+  EXPECT_EQ(in_child([](Findings& findings) {
+              const PolicyText file(memory + money + R"(
 rules:
   Till::during: {key: ["id:{account.id}", "name:{account.name}"], wait: 0ms}
 )");
-        install_from(file.path());
-        Till till;
-        std::vector<std::string> held;
-        till.during(account, [&] { held = default_locks().list(); });
-        CHILD_EXPECT(findings, (held == std::vector<std::string>{"id:7", "name:ada"}));
-        const Hold one =
-            default_locks().with_owner(Owner::make()).lock("name:ada").acquire(forever, watchdog);
-        CHILD_EXPECT(findings, has(sentence_of<LockTimeout>([&] { till.during(account, [] {}); }),
-                                   "'id:{account.id}, name:{account.name}'"));
-      }),
-      "");
+              install_from(file.path());
+              Till till;
+              std::vector<std::string> held;
+              till.during(account, [&] { held = default_locks().list(); });
+              CHILD_EXPECT(findings, (held == std::vector<std::string>{"id:7", "name:ada"}));
+              const Hold one =
+                  default_locks().with_owner(Owner::make()).lock("name:ada").acquire(forever);
+              CHILD_EXPECT(findings,
+                           has(sentence_of<LockTimeout>([&] { till.during(account, [] {}); }),
+                               "'id:{account.id}, name:{account.name}'"));
+            }),
+            "");
 }
 
 TEST(InstallFrom, StrategiesDecideInsteadOfTheCode) {
-  EXPECT_EQ(in_child([](Findings& findings) {
-              const PolicyText file(memory + money + R"(
+  EXPECT_EQ(
+      in_child([](Findings& findings) {
+        const PolicyText file(memory + money + R"(
 rules:
   Till::deposit: {wait: 0ms, on_timeout: run_unlocked_dangerously}
   Till::withdraw: {unlocked: dangerously}
   Till::peek: {wait: 0ms, on_timeout: skip}
   Till::count: {wait: 0ms, on_timeout: raise}
 )");
-              static Recorder recorder;  // outlives what is installed
-              install_from(file.path(), {.listener = &recorder});
-              CHILD_EXPECT(findings, recorder.await(Event::Kind::warning));
-              const Event warning = recorder.of(Event::Kind::warning).front();
-              CHILD_EXPECT(findings, warning.count == 2);
-              CHILD_EXPECT(findings, has(warning.text, "Till::deposit (till.hpp:"));
-              CHILD_EXPECT(findings, has(warning.text, ") after a timeout"));
-              CHILD_EXPECT(findings, has(warning.text, "Till::withdraw (till.hpp:"));
-              CHILD_EXPECT(findings, has(warning.text, ") always"));
-              CHILD_EXPECT(findings, recorder.of(Event::Kind::warning).size() == 1);
-              std::thread([&] {
-                const auto busy =
-                    default_locks().lock("till:7", LockType::WRITE).acquire(0s, watchdog);
-                const auto shelf =
-                    default_locks().lock("shelf:3", LockType::WRITE).acquire(forever, watchdog);
-                std::thread([&] {
-                  Till till;
-                  CHILD_EXPECT(findings, !till.deposit(account).locked);
-                  CHILD_EXPECT(findings, !till.withdraw(account).locked);
-                  CHILD_EXPECT(findings, !till.peek(account));
-                  CHILD_EXPECT(findings, sentence_of<LockTimeout>([&] { till.count(3); }) !=
-                                             "nothing thrown");
-                }).join();
-              }).join();
-              Till till;
-              CHILD_EXPECT(findings, till.deposit(account).locked);
-              CHILD_EXPECT(findings, till.peek(account)->locked);
-              CHILD_EXPECT(findings, till.count(3) == 3);
-            }),
-            "");
+        static Recorder recorder;  // outlives what is installed
+        install_from(file.path(), {.listener = &recorder});
+        CHILD_EXPECT(findings, recorder.await(Event::Kind::warning));
+        const Event warning = recorder.of(Event::Kind::warning).front();
+        CHILD_EXPECT(findings, warning.count == 2);
+        CHILD_EXPECT(findings, has(warning.text, "Till::deposit (till.hpp:"));
+        CHILD_EXPECT(findings, has(warning.text, ") after a timeout"));
+        CHILD_EXPECT(findings, has(warning.text, "Till::withdraw (till.hpp:"));
+        CHILD_EXPECT(findings, has(warning.text, ") always"));
+        CHILD_EXPECT(findings, recorder.of(Event::Kind::warning).size() == 1);
+        std::thread([&] {
+          const auto busy = default_locks().lock("till:7", LockType::WRITE).acquire(0s, watchdog);
+          const auto shelf = default_locks().lock("shelf:3", LockType::WRITE).acquire(forever);
+          std::thread([&] {
+            Till till;
+            CHILD_EXPECT(findings, !till.deposit(account).locked);
+            CHILD_EXPECT(findings, !till.withdraw(account).locked);
+            CHILD_EXPECT(findings, !till.peek(account));
+            CHILD_EXPECT(findings,
+                         sentence_of<LockTimeout>([&] { till.count(3); }) != "nothing thrown");
+          }).join();
+        }).join();
+        Till till;
+        CHILD_EXPECT(findings, till.deposit(account).locked);
+        CHILD_EXPECT(findings, till.peek(account)->locked);
+        CHILD_EXPECT(findings, till.count(3) == 3);
+      }),
+      "");
 }
 
 TEST(InstallFrom, LockedByWithoutAFileNamesTheMissingCall) {

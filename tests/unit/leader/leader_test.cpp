@@ -71,7 +71,7 @@ TEST_F(LeaderTest, KeepsLeadingBecauseTheWatchdogRenews) {
 }
 
 TEST_F(LeaderTest, CandidateIsNoLeader) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   const Leader leader = locks.leader("k", one_duty.callback());
   ASSERT_TRUE(recorder.await(Kind::waiting));
   EXPECT_FALSE(leader.is_leader());
@@ -175,7 +175,7 @@ TEST_F(LeaderTest, ReportsACallbackThatThrowsNoException) {
 }
 
 TEST_F(LeaderTest, DestructionEndsACampaign) {
-  Hold hold = locks.lock("k").acquire(forever, watchdog);
+  Hold hold = locks.lock("k").acquire(forever);
   {
     const Leader leader = locks.leader("k", one_duty.callback());
     ASSERT_TRUE(recorder.await(Kind::waiting));

@@ -68,7 +68,7 @@ void charge_all(const Locks& locks, const std::vector<int>& ids, Body&& body) {
 class CallErrors : public ::testing::Test, public tests::ManualLocks {};
 
 TEST_F(CallErrors, LockTimeoutNamesMethodTemplateAndLease) {
-  const Hold hold = another().lock("account:1").acquire(forever, watchdog);
+  const Hold hold = another().lock("account:1").acquire(forever);
   const auto skipping = clock.skip_waits();
   const Thrown error = thrown_by([&] { charge(locks, 1, [] {}); });
   EXPECT_THAT(
@@ -281,7 +281,7 @@ TEST_F(SilentCalls, OtherErrorsOfABodyPassAsTheyAre) {
 }
 
 TEST_F(SilentCalls, AnExplicitReleaseIsUnconfirmedToo) {
-  Hold hold = locks.lock("k").acquire(forever, watchdog);
+  Hold hold = locks.lock("k").acquire(forever);
   Lock lock = locks.lock("l");
   lock.lock();
   faults.silent = true;

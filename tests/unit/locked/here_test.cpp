@@ -40,9 +40,8 @@ class Here : public ::testing::Test {
  protected:
   /// Whether another owner acquires the key without waiting.
   [[nodiscard]] bool is_free(const std::string& key) const {
-    return std::async(
-               std::launch::async,
-               [&] { return locks().lock(key).try_acquire(0ms, latchkey::watchdog).has_value(); })
+    return std::async(std::launch::async,
+                      [&] { return locks().lock(key).try_acquire(0ms).has_value(); })
         .get();
   }
   [[nodiscard]] const latchkey::Locks& locks() const { return scope_.locks(); }
@@ -81,9 +80,7 @@ TEST_F(Here, ReturnAndBreakAndAnExceptionLeaveTheScope) {
 
 TEST_F(Here, SkipGivesAnOptional) {
   const std::optional<Hold> other =
-      std::async(std::launch::async, [&] {
-        return locks().lock("busy").try_acquire(0ms, latchkey::watchdog);
-      }).get();
+      std::async(std::launch::async, [&] { return locks().lock("busy").try_acquire(0ms); }).get();
   auto maybe = LOCKED("busy", LockType::REENTRANT, 0s).on_timeout(skip) HERE();
   static_assert(std::is_same_v<decltype(maybe), std::optional<Hold>>);
   EXPECT_FALSE(maybe.has_value());
@@ -197,7 +194,7 @@ TEST_F(Here, IsASiteBeforeItsFirstCall) {
 TEST_F(Here, HoldForKeepsTheKeyAfterTheScope) {
   latchkey::tests::ManualLocks manual;
   const auto is_free_there = [&] {
-    return manual.another().lock("slow").try_acquire(0ms, latchkey::watchdog).has_value();
+    return manual.another().lock("slow").try_acquire(0ms).has_value();
   };
   {
     auto hold = LOCKED("slow").in(manual.locks).hold_for(10s) HERE();
@@ -215,10 +212,9 @@ TEST_F(Here, HoldForKeepsTheKeyAfterTheScope) {
 
 TEST_F(Here, AnErrorNamesTheScopeAndItsKeyTemplate) {
   const Account account;
-  const std::optional<Hold> other =
-      std::async(std::launch::async, [&] {
-        return locks().lock("account:7").try_acquire(0ms, latchkey::watchdog);
-      }).get();
+  const std::optional<Hold> other = std::async(std::launch::async, [&] {
+                                      return locks().lock("account:7").try_acquire(0ms);
+                                    }).get();
   try {
     auto hold = LOCKED("account:{account.id}", LockType::REENTRANT, 0s, 30s)
                     .named("transfer") HERE(account);
@@ -251,9 +247,7 @@ TEST_F(Here, AnUnconfirmedReleaseSaysThatNoBodyRan) {
 
 TEST_F(Here, WaitsCanBeCancelled) {
   const std::optional<Hold> other =
-      std::async(std::launch::async, [&] {
-        return locks().lock("busy").try_acquire(0ms, latchkey::watchdog);
-      }).get();
+      std::async(std::launch::async, [&] { return locks().lock("busy").try_acquire(0ms); }).get();
   std::stop_source stop;
   stop.request_stop();
   EXPECT_THROW(static_cast<void>(

@@ -60,7 +60,7 @@ TEST_F(KeysTest, MixWithStarsAndOtherArguments) {
 }
 
 TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
-  const Hold theirs = locks.with_owner(Owner::make()).lock("account:3").acquire(forever, watchdog);
+  const Hold theirs = locks.with_owner(Owner::make()).lock("account:3").acquire(forever);
   try {
     move({7}, {3});
     FAIL() << "account 3 is busy";
@@ -71,7 +71,7 @@ TEST_F(KeysTest, ABusyKeyTimesOutAndNothingStaysLocked) {
 }
 
 TEST_F(KeysTest, StrategiesApplyToAllKeysTogether) {
-  const Hold theirs = locks.with_owner(Owner::make()).lock("b").acquire(forever, watchdog);
+  const Hold theirs = locks.with_owner(Owner::make()).lock("b").acquire(forever);
   bool ran = false;
   LOCKED(KEYS("a", "b"), LockType::WRITE, 0ms).on_timeout(strategy::skip) AROUND() { ran = true; };
   EXPECT_FALSE(ran);

@@ -58,7 +58,7 @@ TEST_F(AllOfTest, AcquiresAllAndReleasesAll) {
 
 TEST_F(AllOfTest, ADestructorReleasesToo) {
   {
-    const Hold hold = both(LockType::FAIR).acquire(forever, watchdog);
+    const Hold hold = both(LockType::FAIR).acquire(forever);
   }
   EXPECT_TRUE(locks.list().empty());
   EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
@@ -99,7 +99,7 @@ TEST_F(AllOfTest, AnInvalidSetIsAKeyError) {
             "several locks at once are at most 1000 keys: these are 1001");
   crowd.pop_back();
   Lock all = locks.all_of(crowd);
-  const Hold hold = all.acquire(forever, watchdog);
+  const Hold hold = all.acquire(forever);
   EXPECT_EQ(locks.list().size(), 1'000U);
   EXPECT_EQ(all.key(), "0, 1, 10, 100, 101 and 995 more");
 }
@@ -107,20 +107,19 @@ TEST_F(AllOfTest, AnInvalidSetIsAKeyError) {
 TEST_F(AllOfTest, AKeyThatIsNamedTwiceIsAcquiredOnce) {
   Lock one = locks.all_of({locks.lock("k"), locks.lock("k")});
   EXPECT_EQ(one.key(), "k");
-  const Hold hold =
-      locks.all_of({one, locks.lock("j"), one, locks.all_of({one})}).acquire(forever, watchdog);
+  const Hold hold = locks.all_of({one, locks.lock("j"), one, locks.all_of({one})}).acquire(forever);
   EXPECT_EQ(hold.key(), "j, k");
   EXPECT_EQ(locks.inspect("k").holders.size(), 1U);
 }
 
 TEST_F(AllOfTest, NothingStaysLockedIfOneKeyIsBusy) {
   for (const LockType type : {LockType::WRITE, LockType::FAIR}) {  // together, and in order
-    const Hold theirs = another().lock("b", type).acquire(forever, watchdog);
+    const Hold theirs = another().lock("b", type).acquire(forever);
     EXPECT_FALSE(both(type).try_acquire());
     EXPECT_FALSE(locked("a"));
     EXPECT_FALSE(both(type).try_lock());
     try {
-      static_cast<void>(both(type).acquire(0ms, watchdog));
+      static_cast<void>(both(type).acquire(0ms));
       FAIL() << "b is busy";
     } catch (const LockTimeout& error) {
       EXPECT_EQ(error.key(), "b");
@@ -132,18 +131,17 @@ TEST_F(AllOfTest, NothingStaysLockedIfOneKeyIsBusy) {
 }
 
 TEST_F(AllOfTest, ReentryInsideAndAWrongTypeIsADeadlock) {
-  const Hold outer = both().acquire(forever, watchdog);
+  const Hold outer = both().acquire(forever);
   {
-    const Hold inner = locks.lock("a", LockType::WRITE).acquire(0ms, watchdog);
+    const Hold inner = locks.lock("a", LockType::WRITE).acquire(0ms);
   }
   {
     const Hold again =
-        locks.all_of({locks.lock("a", LockType::READ), locks.lock("c")}).acquire(0ms, watchdog);
+        locks.all_of({locks.lock("a", LockType::READ), locks.lock("c")}).acquire(0ms);
   }
   EXPECT_FALSE(locked("c"));
-  EXPECT_THROW(
-      static_cast<void>(locks.all_of({locks.lock("b"), locks.lock("c")}).acquire(0ms, watchdog)),
-      WouldDeadlock);
+  EXPECT_THROW(static_cast<void>(locks.all_of({locks.lock("b"), locks.lock("c")}).acquire(0ms)),
+               WouldDeadlock);
   EXPECT_FALSE(locked("c"));
   EXPECT_TRUE(locked("a") && locked("b") && !outer.lost());
 }
@@ -159,7 +157,7 @@ TEST_F(AllOfTest, IsALockForStandardGuards) {
   }
   EXPECT_TRUE(locks.list().empty());
   EXPECT_THROW(lock.release(), NotOwner);
-  const Hold theirs = another().lock("b").acquire(forever, watchdog);
+  const Hold theirs = another().lock("b").acquire(forever);
   EXPECT_FALSE(lock.try_lock());
   EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);
   EXPECT_FALSE(locked("a"));
@@ -247,7 +245,7 @@ TEST_F(AllOfTest, AHoldKeepsItsBackendsAlive) {
   {
     const Locks one = Locks::connect("memory:", {.clock = &clock});
     const Locks two = Locks::connect("memory:", {.clock = &clock});
-    hold = one.all_of({one.lock("k"), two.lock("k")}).acquire(forever, watchdog);
+    hold = one.all_of({one.lock("k"), two.lock("k")}).acquire(forever);
   }
   EXPECT_FALSE(hold->lost());
   EXPECT_TRUE(hold->release());

@@ -91,8 +91,8 @@ TEST_F(AllOfWaits, CancelEndsTheWaitWithNothingHeld) {
 }
 
 TEST_F(AllOfWaits, CloseEndsWaitsAndHolds) {
-  Hold hold = locks.all_of({locks.lock("c"), locks.lock("d")}).acquire(forever, watchdog);
-  const Hold theirs = another().lock("b").acquire(forever, watchdog);
+  Hold hold = locks.all_of({locks.lock("c"), locks.lock("d")}).acquire(forever);
+  const Hold theirs = another().lock("b").acquire(forever);
   Lock all = both(LockType::REENTRANT);
   auto mine = std::async(std::launch::async, [&] {
     EXPECT_THROW(static_cast<void>(all.acquire(forever, 3s)), Closed);

@@ -47,7 +47,7 @@ TEST_P(CancelTest, CancelBeforeTheWaitEndsIt) {
   stop.request_stop();
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
   {
-    const Hold theirs = another().lock("k", blocking).acquire(forever, watchdog);
+    const Hold theirs = another().lock("k", blocking).acquire(forever);
     EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled);
     EXPECT_THROW(static_cast<void>(locks.try_acquire("k", attempt(stop))), Cancelled);
   }
@@ -115,7 +115,7 @@ TEST(CancelBeforeTheCall, SendsNoRequest) {
 TEST_P(CancelTest, CancelDuringTheWaitEndsIt) {
   std::stop_source stop;
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
-  Hold theirs = another().lock("k", blocking).acquire(forever, watchdog);
+  Hold theirs = another().lock("k", blocking).acquire(forever);
   auto first = std::async(std::launch::async, [&] {
     EXPECT_THROW(static_cast<void>(locks.acquire("k", attempt(stop))), Cancelled);
   });
@@ -141,7 +141,7 @@ TEST_P(CancelTest, CancelAfterTheWaitHasNoEffect) {
 TEST_P(CancelTest, CancelMayRaceWithTheEndOfTheWait) {
   const Locks real = Locks::connect("memory:");
   const LockType blocking = GetParam() == LockType::READ ? LockType::WRITE : GetParam();
-  const Hold theirs = real.with_owner(Owner::make()).lock("k", blocking).acquire(forever, watchdog);
+  const Hold theirs = real.with_owner(Owner::make()).lock("k", blocking).acquire(forever);
   for (int round = 0; round < 100; ++round) {
     std::stop_source stop;
     Attempt made = attempt(stop);

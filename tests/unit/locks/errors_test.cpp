@@ -38,12 +38,12 @@ class ErrorsTest : public ::testing::Test, public ManualLocks {};
 TEST_F(ErrorsTest, LockTimeoutNamesTheOwnerInThisProcess) {
   const Locks theirs = another();
   Lock held = theirs.lock("k", LockType::WRITE);
-  const Hold hold = held.acquire(forever, watchdog);
+  const Hold hold = held.acquire(forever);
   std::uint64_t owner = 0;
   ASSERT_TRUE(recorder.await(Kind::granted));
   owner = recorder.of(Kind::granted)[0].owner;
   try {
-    static_cast<void>(locks.lock("k", LockType::READ).acquire(0ms, watchdog));
+    static_cast<void>(locks.lock("k", LockType::READ).acquire(0ms));
     FAIL();
   } catch (const LockTimeout& error) {
     EXPECT_EQ(error.what(),
@@ -65,7 +65,7 @@ std::string keep_busy(const Locks& locks, const std::function<std::string()>& me
 TEST_F(ErrorsTest, LockTimeoutNamesTheHoldersMethodThreadAndTime) {
   const std::string sentence = keep_busy(locks, [&] {
     clock.advance(1500ms);
-    return sentence_of([&] { static_cast<void>(another().lock("busy").acquire(0ms, watchdog)); });
+    return sentence_of([&] { static_cast<void>(another().lock("busy").acquire(0ms)); });
   });
   EXPECT_TRUE(sentence.ends_with(", owner " + std::to_string(Owner::this_thread().number()) +
                                  " of this process (thread " +
@@ -80,9 +80,9 @@ TEST_F(ErrorsTest, LockTimeoutNamesTheHoldersMethodThreadAndTime) {
 }
 
 TEST_F(ErrorsTest, LockTimeoutNamesTheFairHolderOfThisProcess) {
-  const Hold hold = another().lock("fair", LockType::FAIR).acquire(forever, watchdog);
-  const std::string sentence = sentence_of(
-      [&] { static_cast<void>(locks.lock("fair", LockType::FAIR).acquire(0ms, watchdog)); });
+  const Hold hold = another().lock("fair", LockType::FAIR).acquire(forever);
+  const std::string sentence =
+      sentence_of([&] { static_cast<void>(locks.lock("fair", LockType::FAIR).acquire(0ms)); });
   EXPECT_TRUE(sentence.ends_with(" of this process, for 0 ms")) << sentence;
 }
 
@@ -92,7 +92,7 @@ TEST_F(ErrorsTest, LockTimeoutNamesTheHolderElsewhere) {
   const Hold hold = elsewhere.lock("k").acquire(0ms, 1h);
   const std::string id = here.inspect("k").holders.at(0).id;
   auto waiter = std::async(std::launch::async, [&] {
-    return sentence_of([&] { static_cast<void>(here.lock("k").acquire(1500ms, watchdog)); });
+    return sentence_of([&] { static_cast<void>(here.lock("k").acquire(1500ms)); });
   });
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(1500ms);
@@ -114,14 +114,14 @@ TEST_F(ErrorsTest, NotOwner) {
 }
 
 TEST_F(ErrorsTest, WouldDeadlock) {
-  const Hold hold = locks.lock("k", LockType::READ).acquire(forever, watchdog);
+  const Hold hold = locks.lock("k", LockType::READ).acquire(forever);
   EXPECT_EQ(sentence_of([&] { locks.lock("k", LockType::WRITE).lock(); }),
             "the WRITE lock 'k' on memory: would wait for its own owner, who holds it as READ: a "
             "READ cannot become a WRITE; take the WRITE first, or end the READ before");
 }
 
 TEST_F(ErrorsTest, Cancelled) {
-  const Hold hold = another().lock("k").acquire(forever, watchdog);
+  const Hold hold = another().lock("k").acquire(forever);
   std::stop_source stop;
   stop.request_stop();
   Attempt attempt;
@@ -165,8 +165,8 @@ class SilenceTest : public ::testing::Test {
 
 TEST_F(SilenceTest, EndsAWaitAsUnavailable) {
   faults.silent = true;
-  EXPECT_TRUE(says_unknown(
-      sentence_of([&] { static_cast<void>(locks.lock("k").acquire(100ms, watchdog)); })));
+  EXPECT_TRUE(
+      says_unknown(sentence_of([&] { static_cast<void>(locks.lock("k").acquire(100ms)); })));
 }
 
 TEST_F(SilenceTest, EndsASingleAttemptAsUnavailable) {
@@ -183,8 +183,7 @@ TEST_F(SilenceTest, EndsAnEndlessWaitAsUnavailable) {
 
 TEST_F(SilenceTest, ThatEndsDuringTheWaitGrantsTheLock) {
   faults.silent = true;
-  auto waiter =
-      std::async(std::launch::async, [&] { return locks.lock("k").acquire(10s, watchdog); });
+  auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(10s); });
   EXPECT_TRUE(tests::eventually([&] { return faults.acquires > 0; }));
   faults.silent = false;
   EXPECT_TRUE(waiter.get().release());
@@ -212,7 +211,7 @@ TEST_F(SilenceTest, OfRenewalsLosesTheHold) {
   latchkey::testing::ManualClock clock;
   const Locks quick{std::make_unique<tests::FailingBackend>(faults, clock),
                     {.clock = &clock, .listener = &recorder}};
-  Hold hold = quick.lock("k").acquire(forever, watchdog);
+  Hold hold = quick.lock("k").acquire(forever);
   faults.silent = true;
   ASSERT_TRUE(clock.await_sleepers(1));
   clock.advance(10s);
@@ -248,7 +247,7 @@ TEST_F(SilenceTest, RefusalsAreReportedAtOnce) {
   EXPECT_EQ(sentence_of([&] { locks.lock("k").lock(); }),
             "the backend refused the REENTRANT lock 'k' on failing: not allowed");
   faults.refusing = false;
-  Hold hold = locks.lock("k").acquire(forever, watchdog);
+  Hold hold = locks.lock("k").acquire(forever);
   faults.refusing = true;
   EXPECT_EQ(sentence_of([&] { hold.release(); }),
             "the backend refused the REENTRANT lock 'k' on failing: not allowed");

@@ -86,7 +86,7 @@ TEST(MultiKeyEvents, ContendedCallsThatAreGrantedReportNoFailure) {
 }
 
 TEST_F(EventsTest, OfSeveralKeysEndOnceWithWhatTheCallMet) {
-  const Hold hold = another().lock("b").acquire(forever, watchdog);
+  const Hold hold = another().lock("b").acquire(forever);
   const auto skipping = clock.skip_waits();
   EXPECT_THROW((LOCKED(KEYS("a", "b"), LockType::REENTRANT, 3s, 10s).in(locks)AROUND(){}),
                LockTimeout);
@@ -105,8 +105,8 @@ TEST_F(EventsTest, OfSeveralKeysEndOnceWithWhatTheCallMet) {
 
 // A call of KEYS that got no answer was a failure for each key that it had waited for.
 TEST_F(EventsTest, OfSeveralKeysTellOfOneFailure) {
-  std::optional<Hold> a = another().lock("a").acquire(forever, watchdog);
-  const Hold b = another().lock("b").acquire(forever, watchdog);
+  std::optional<Hold> a = another().lock("a").acquire(forever);
+  const Hold b = another().lock("b").acquire(forever);
   auto call = std::async(std::launch::async, [&] {
     static_cast<void>(locks.with_owner(Owner::make())
                           .all_of({locks.lock("a"), locks.lock("b")})
@@ -126,7 +126,7 @@ TEST_F(EventsTest, OfSeveralKeysTellOfOneFailure) {
 }
 
 TEST_F(EventsTest, OfATryWithoutAWaitIsBusyAndNoTimeout) {
-  const Hold hold = another().lock("k").acquire(forever, watchdog);
+  const Hold hold = another().lock("k").acquire(forever);
   EXPECT_FALSE(locks.lock("k").try_acquire());
   const Event busy = first(Kind::busy);
   EXPECT_EQ(busy.key, "k");
@@ -137,7 +137,7 @@ TEST_F(EventsTest, OfATryWithoutAWaitIsBusyAndNoTimeout) {
 TEST_F(EventsTest, CarryTheCallSite) {
   deposit(locks, 1, [] {});
   EXPECT_THROW(deposit(locks, 2, [&] { clock.advance(10s); }), LockLost);
-  const Hold hold = another().lock("account:3").acquire(forever, watchdog);
+  const Hold hold = another().lock("account:3").acquire(forever);
   const auto skipping = clock.skip_waits();
   EXPECT_THROW(deposit(locks, 3, [] {}), LockTimeout);
   for (const Kind kind : {Kind::released, Kind::lost, Kind::waiting, Kind::timeout}) {
@@ -175,7 +175,7 @@ TEST_F(EventsTest, OfALossHaveNoRemainingTime) {
 }
 
 TEST_F(EventsTest, OfARenewalCarryItsDelay) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   pass(10s);
   pass(13s);
   ASSERT_TRUE(recorder.await(Kind::renewed, 2));
@@ -227,7 +227,7 @@ TEST(ListenersTest, AllReceiveEveryEventThoughOneThrows) {
   EXPECT_TRUE(all.wants_everything());
   EXPECT_FALSE(Listeners({&throwing}).wants_everything());
   const Locks locks = Locks::connect("memory:", {.listener = &all});
-  locks.lock("k").acquire(forever, watchdog).release();
+  locks.lock("k").acquire(forever).release();
   ASSERT_TRUE(locks.flush(10s));
   EXPECT_EQ(one.count(Kind::released), 1U);
   EXPECT_EQ(other.count(Kind::granted), 1U);

@@ -68,7 +68,7 @@ TEST_F(ForkTest, ChildOfAnIdleParentLocks) {
 }
 
 TEST_F(ForkTest, ForkWhileAHoldIsHeld) {
-  std::optional<Hold> hold = locks->lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks->lock("k").acquire(forever);
   const std::stop_token token = hold->stop_token();
   const std::string ours = space_of(*locks, "k");
   EXPECT_EQ(in_child([&](Findings& findings) {
@@ -80,7 +80,7 @@ TEST_F(ForkTest, ForkWhileAHoldIsHeld) {
               CHILD_EXPECT(findings, !locks->lock("k").try_lock());
               CHILD_EXPECT(findings, !hold->release());
               CHILD_EXPECT(findings, !locks->lock("k").try_lock());
-              const Hold mine = locks->lock("mine").acquire(forever, watchdog);
+              const Hold mine = locks->lock("mine").acquire(forever);
               CHILD_EXPECT(findings, space_of(*locks, "mine") != ours);
               CHILD_EXPECT(findings, space_of(*locks, "k") == ours);
               expect_new_locks_work(findings, *locks, counter);
@@ -112,7 +112,7 @@ TEST_F(ForkTest, DestructorsInTheChildReleaseNothingOfTheParent) {
   std::optional<Locks> shared{std::in_place, std::make_unique<tests::SharedStore>(store)};
   std::optional<Lock> lock = shared->lock("k");
   std::optional<std::unique_lock<Lock>> guard{std::in_place, *lock};
-  std::optional<Hold> hold = lock->acquire(forever, watchdog);
+  std::optional<Hold> hold = lock->acquire(forever);
   const std::uint64_t holder = *store;
   EXPECT_NE(holder, 0U);
   EXPECT_EQ(in_child([&](Findings& findings) {
@@ -132,7 +132,7 @@ TEST_F(ForkTest, DestructorsInTheChildReleaseNothingOfTheParent) {
 }
 
 TEST_F(ForkTest, InheritedHoldsOutliveTheChildsLocks) {
-  std::optional<Hold> hold = locks->lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks->lock("k").acquire(forever);
   EXPECT_EQ(in_child([&](Findings& findings) {
               locks.reset();
               CHILD_EXPECT(findings, hold->lost());
@@ -167,12 +167,12 @@ TEST_F(ForkTest, ForkWhileTheWatchdogRenews) {
   const Locks quick = Locks::connect("memory:", {.watchdog = 90ms, .listener = &counter});
   std::vector<Hold> holds;
   for (int number = 0; number < 50; ++number) {
-    holds.push_back(quick.lock("k" + std::to_string(number)).acquire(forever, watchdog));
+    holds.push_back(quick.lock("k" + std::to_string(number)).acquire(forever));
   }
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(in_child([&](Findings& findings) {
                 CHILD_EXPECT(findings, holds[7].lost());
-                const Hold mine = quick.lock("mine").acquire(forever, watchdog);
+                const Hold mine = quick.lock("mine").acquire(forever);
                 // sleeps: the lease ends, if the child renews nothing
                 std::this_thread::sleep_for(10ms);
                 CHILD_EXPECT(findings, !holds[7].release());
@@ -199,7 +199,7 @@ TEST_F(ForkTest, ForkWhileThreadsLockAndEnd) {
       }
     });
   }
-  const Hold hold = locks->lock("held").acquire(forever, watchdog);
+  const Hold hold = locks->lock("held").acquire(forever);
   for (int round = 0; round < 40; ++round) {
     const std::string found = in_child([&](Findings& findings) {
       CHILD_EXPECT(findings, hold.lost());
@@ -216,9 +216,9 @@ TEST_F(ForkTest, ForkWhileThreadsLockAndEnd) {
 }
 
 TEST_F(ForkTest, AGrandchildLocks) {
-  const Hold hold = locks->lock("k").acquire(forever, watchdog);
+  const Hold hold = locks->lock("k").acquire(forever);
   EXPECT_EQ(in_child([&](Findings& findings) {
-              const Hold mine = locks->lock("mine").acquire(forever, watchdog);
+              const Hold mine = locks->lock("mine").acquire(forever);
               const std::string found = in_child([&](Findings& deeper) {
                 CHILD_EXPECT(deeper, hold.lost() && mine.lost());
                 CHILD_EXPECT(deeper, !locks->lock("mine").try_lock());

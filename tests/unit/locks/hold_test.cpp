@@ -86,11 +86,11 @@ TEST_F(HoldTest, ReleaseOfALostHoldReturnsFalseAndNotifiesTheListener) {
 }
 
 TEST_F(HoldTest, IsEmptyAfterAMove) {
-  Hold first = locks.lock("a").acquire(forever, watchdog);
+  Hold first = locks.lock("a").acquire(forever);
   Hold second = std::move(first);
   expect_empty(first);  // NOLINT: a moved-from hold is empty
   EXPECT_FALSE(second.lost());
-  Hold third = locks.lock("b").acquire(forever, watchdog);
+  Hold third = locks.lock("b").acquire(forever);
   third = std::move(second);  // releases what it held
   EXPECT_EQ(third.key(), "a");
   EXPECT_FALSE(locks.inspect("b").locked);
@@ -101,8 +101,7 @@ TEST_F(HoldTest, IsEmptyAfterAMove) {
 }
 
 TEST_F(HoldTest, MayBeDestroyedOnAnotherThread) {
-  auto made =
-      std::async(std::launch::async, [&] { return locks.lock("k").acquire(forever, watchdog); });
+  auto made = std::async(std::launch::async, [&] { return locks.lock("k").acquire(forever); });
   Hold hold = made.get();
   EXPECT_FALSE(hold.lost());
   std::thread([mine = std::move(hold)] { EXPECT_FALSE(mine.lost()); }).join();
@@ -132,8 +131,7 @@ TEST_F(HoldTest, HoldForKeepsTheKeyForThatLong) {
   expect_empty(hold);
   EXPECT_TRUE(locks.inspect("k").locked);
   EXPECT_FALSE(locks.lock("k").try_lock());  // not for its last holder either
-  auto next =
-      std::async(std::launch::async, [&] { return locks.lock("k").acquire(forever, watchdog); });
+  auto next = std::async(std::launch::async, [&] { return locks.lock("k").acquire(forever); });
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(5s);
   EXPECT_FALSE(next.get().lost());
@@ -198,13 +196,12 @@ TEST_F(HoldTest, AReleaseDoesNotRequestAStop) {
 TEST_F(HoldTest, FencingTokensRise) {
   std::uint64_t last = 0;
   for (int round = 0; round < 200; ++round) {
-    Hold hold =
-        (round % 2 == 0 ? locks : another()).lock("k", LockType::FENCED).acquire(forever, watchdog);
+    Hold hold = (round % 2 == 0 ? locks : another()).lock("k", LockType::FENCED).acquire(forever);
     ASSERT_GT(hold.fencing_token().value_or(0), last);
     last = *hold.fencing_token();
   }
-  Hold outer = locks.lock("k", LockType::FENCED).acquire(forever, watchdog);
-  Hold inner = locks.lock("k", LockType::FENCED).acquire(forever, watchdog);
+  Hold outer = locks.lock("k", LockType::FENCED).acquire(forever);
+  Hold inner = locks.lock("k", LockType::FENCED).acquire(forever);
   EXPECT_EQ(outer.fencing_token(), inner.fencing_token());
   EXPECT_EQ(locks.inspect("k").fencing_token, outer.fencing_token());
 }
@@ -212,7 +209,7 @@ TEST_F(HoldTest, FencingTokensRise) {
 TEST_F(HoldTest, OnlyFencedHoldsHaveAToken) {
   for (const LockType type :
        {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE}) {
-    EXPECT_EQ(locks.lock("k", type).acquire(forever, watchdog).fencing_token(), std::nullopt);
+    EXPECT_EQ(locks.lock("k", type).acquire(forever).fencing_token(), std::nullopt);
   }
 }
 

@@ -53,7 +53,7 @@ TEST_F(ImmediateBatchTest, AHoldHasAllKeysInTheirOrder) {
 
 TEST_F(ImmediateBatchTest, AKeyThatIsHeldLeavesTheOtherOneFree) {
   for (const Locks& holder : {another, elsewhere}) {
-    const Hold held = holder.lock("b", LockType::WRITE).acquire(forever, watchdog);
+    const Hold held = holder.lock("b", LockType::WRITE).acquire(forever);
     EXPECT_FALSE(try_both(locks, LockType::WRITE));
     EXPECT_THAT(locks.list(), ElementsAre("b"));
     EXPECT_TRUE(another.lock("a", LockType::WRITE).try_acquire());
@@ -62,7 +62,7 @@ TEST_F(ImmediateBatchTest, AKeyThatIsHeldLeavesTheOtherOneFree) {
 }
 
 TEST_F(ImmediateBatchTest, ReadersOfOtherLocksShareTheKeys) {
-  const Hold read = elsewhere.lock("b", LockType::READ).acquire(forever, watchdog);
+  const Hold read = elsewhere.lock("b", LockType::READ).acquire(forever);
   EXPECT_TRUE(try_both(locks, LockType::READ));
   EXPECT_FALSE(try_both(locks, LockType::WRITE));
 }
@@ -125,8 +125,7 @@ TEST_F(ImmediateBatchTest, TheWatchdogRenewsAllKeys) {
 
 TEST_F(ImmediateBatchTest, AWaiterGetsAKeyThatIsReleased) {
   std::optional<Hold> hold = both(locks);
-  auto waiting =
-      std::async(std::launch::async, [&] { return another.lock("b").acquire(forever, watchdog); });
+  auto waiting = std::async(std::launch::async, [&] { return another.lock("b").acquire(forever); });
   EXPECT_EQ(waiting.wait_for(50ms), std::future_status::timeout);
   EXPECT_TRUE(hold->release());
   const Hold next = waiting.get();

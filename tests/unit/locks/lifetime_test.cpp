@@ -36,7 +36,7 @@ TEST(LifetimeTest, AHoldOutlivesItsLocksAndItsLock) {
   {
     Lock lock = locks->lock("k");
     locks.reset();
-    hold = lock.acquire(forever, watchdog);
+    hold = lock.acquire(forever);
   }
   for (int third = 0; third < 6; ++third) {  // somebody still renews
     ASSERT_TRUE(clock.await_sleepers(1));
@@ -55,7 +55,7 @@ TEST(LifetimeTest, ManyHoldsAreDestroyedInAnyOrderOnAnyThread) {
     std::optional<Locks> locks = Locks::connect("memory:");
     std::vector<Hold> holds;
     for (int number = 0; number < 8; ++number) {
-      holds.push_back(locks->lock("k" + std::to_string(number)).acquire(forever, watchdog));
+      holds.push_back(locks->lock("k" + std::to_string(number)).acquire(forever));
     }
     std::vector<std::thread> threads;
     for (Hold& hold : holds) {
@@ -86,10 +86,9 @@ TEST(LifetimeTest, TheLastReferenceMayBeDestroyedWithinAListener) {
   };
   Dropping listener;
   listener.locks = Locks::connect("memory:", {.listener = &listener});
-  listener.hold = listener.locks->lock("k").acquire(forever, watchdog);
+  listener.hold = listener.locks->lock("k").acquire(forever);
   listener.locks->lock("nobody's").unlock();
-  for (int round = 0; round < 10; ++round)
-    listener.locks->lock("other").acquire(forever, watchdog).release();
+  for (int round = 0; round < 10; ++round) listener.locks->lock("other").acquire(forever).release();
   listener.resume.set_value();
   ASSERT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
   std::this_thread::sleep_for(20ms);  // sleeps: it has returned, most times
@@ -141,7 +140,7 @@ TEST(LifetimeTest, NoThreadRunsBeforeTheFirstHoldOrAfterTheLastLocks) {
     Lock lock = locks.lock("k");
     static_cast<void>(locks.inspect("k"));
     EXPECT_EQ(threads_since(before), 0);
-    Hold hold = lock.acquire(forever, watchdog);
+    Hold hold = lock.acquire(forever);
     EXPECT_EQ(threads_since(before), 1);  // the timer
     EXPECT_TRUE(hold.release());
     lock.unlock();
@@ -157,7 +156,7 @@ TEST(LifetimeTest, AFailedReleaseOfTheLastHoldIsReported) {
   std::optional<Hold> hold;
   {
     const Locks locks{std::make_unique<FailingBackend>(faults), {.listener = &recorder}};
-    hold = locks.lock("k").acquire(forever, watchdog);
+    hold = locks.lock("k").acquire(forever);
   }
   faults.silent = true;
   hold.reset();
@@ -171,7 +170,7 @@ TEST(LifetimeTest, AFailedReleaseOfTheLastHoldIsReported) {
 TEST(LifetimeTest, LocksMayBeDestroyedWhileAHoldIsReleased) {
   Faults faults;
   std::optional<Locks> locks{std::in_place, std::make_unique<FailingBackend>(faults)};
-  Hold hold = locks->lock("k").acquire(forever, watchdog);
+  Hold hold = locks->lock("k").acquire(forever);
   faults.releases_hang = true;
   std::thread releasing([&] { EXPECT_TRUE(hold.release()); });
   ASSERT_TRUE(tests::eventually([&] { return faults.hanging == 1; }));
@@ -190,14 +189,14 @@ TEST(LifetimeTest, AcquireThrowsWhileNoThreadCanBeCreatedAndWorksLater) {
   {
     const tests::NoThreads none;
     try {
-      static_cast<void>(locks.lock("k").acquire(forever, watchdog));
+      static_cast<void>(locks.lock("k").acquire(forever));
       ADD_FAILURE() << "it was acquired";
     } catch (const BackendUnavailable& error) {
       EXPECT_EQ(error.key(), "k");
     }
     locks.lock("other").unlock();  // the notifier has no thread either
   }
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   for (int third = 0; third < 6; ++third) {
     ASSERT_TRUE(clock.await_sleepers(1));
     clock.advance(10s);

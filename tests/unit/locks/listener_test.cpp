@@ -73,10 +73,10 @@ TEST(ListenerTest, ReceivesOneEventForEveryAcquireThatWaits) {
       EXPECT_TRUE(recorder.await(Kind::waiting, waits));
       held.release();
     });
-    const Hold mine = locks.with_owner(Owner::make()).lock("k").acquire(20s, watchdog);
+    const Hold mine = locks.with_owner(Owner::make()).lock("k").acquire(20s);
   };
-  wait_behind(elsewhere.lock("k").acquire(forever, watchdog), 1);  // the backend says busy
-  wait_behind(locks.with_owner(Owner::make()).lock("k").acquire(forever, watchdog),
+  wait_behind(elsewhere.lock("k").acquire(forever), 1);  // the backend says busy
+  wait_behind(locks.with_owner(Owner::make()).lock("k").acquire(forever),
               2);  // somebody of this process
   ASSERT_TRUE(recorder.await(Kind::released, 3));
   EXPECT_EQ(recorder.count(Kind::waiting), 2U);
@@ -86,7 +86,7 @@ TEST(ListenerTest, ThatWantsLossesOnlyReceivesNothingElse) {
   latchkey::testing::ManualClock clock;
   tests::Recorder recorder(false);
   const Locks locks = Locks::connect("memory:", {.clock = &clock, .listener = &recorder});
-  locks.lock("k").acquire(forever, watchdog).release();
+  locks.lock("k").acquire(forever).release();
   const Hold hold = locks.lock("k").acquire(0ms, 10s);
   ASSERT_TRUE(clock.await_sleepers(1));
   clock.advance(10s);
@@ -140,7 +140,7 @@ TEST(ListenerTest, ThatThrowsDisturbsNoCaller) {
     std::atomic<int> calls{0};
   } listener;
   const Locks locks = Locks::connect("memory:", {.listener = &listener});
-  for (int round = 0; round < 10; ++round) locks.lock("k").acquire(forever, watchdog).release();
+  for (int round = 0; round < 10; ++round) locks.lock("k").acquire(forever).release();
   EXPECT_TRUE(tests::eventually([&] { return listener.calls == 30; }));
 }
 
@@ -185,8 +185,7 @@ TEST(ListenerTest, ReceivesTheNumberOfDroppedEventsInTheirPlace) {
     const Locks locks = Locks::connect("memory:", {.listener = &listener});
     locks.lock("first").unlock();
     ASSERT_TRUE(tests::eventually([&] { return listener.entered(); }));
-    for (int round = 0; round < 1'500; ++round)
-      locks.lock("k").acquire(forever, watchdog).release();
+    for (int round = 0; round < 1'500; ++round) locks.lock("k").acquire(forever).release();
     listener.open();
   }
   const auto dropped = listener.recorder.of(Kind::dropped);
@@ -207,14 +206,14 @@ TEST(ListenerTest, ReceivesTheNumberOfDroppedEventsInTheirPlace) {
 TEST(ListenerTest, ReceivesEverythingBeforeCloseReturnsAndNothingAfterwards) {
   auto listener = std::make_unique<tests::Recorder>();
   const Locks locks = Locks::connect("memory:", {.listener = listener.get()});
-  Hold late = locks.lock("late").acquire(forever, watchdog);
-  for (int round = 0; round < 100; ++round) locks.lock("k").acquire(forever, watchdog).release();
+  Hold late = locks.lock("late").acquire(forever);
+  for (int round = 0; round < 100; ++round) locks.lock("k").acquire(forever).release();
   locks.close(0ms);
   EXPECT_EQ(listener->count(Kind::released), 100U);
   EXPECT_EQ(listener->count(Kind::lost), 1U);
   listener.reset();
   EXPECT_FALSE(late.release());
-  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(forever, watchdog)), Closed);
+  EXPECT_THROW(static_cast<void>(locks.lock("k").acquire(forever)), Closed);
 }
 
 TEST(ListenerTest, MayUseLocks) {
@@ -231,7 +230,7 @@ TEST(ListenerTest, MayUseLocks) {
   } listener;
   const Locks locks = Locks::connect("memory:", {.listener = &listener});
   listener.locks = &locks;
-  locks.lock("k").acquire(forever, watchdog).release();
+  locks.lock("k").acquire(forever).release();
   EXPECT_EQ(listener.done.get_future().wait_for(tests::patience), std::future_status::ready);
 }
 

@@ -163,7 +163,7 @@ TEST_F(LockTest, UnlockByAnotherOwnerFails) {
 TEST_F(LockTest, UnlockReleasesNoHoldAndAHoldUnlocksNoLock) {
   Lock lock = locks.lock("k");
   {
-    const Hold hold = lock.acquire(forever, watchdog);
+    const Hold hold = lock.acquire(forever);
     EXPECT_THROW(lock.release(), NotOwner);
     lock.lock();
     lock.unlock();

@@ -40,26 +40,25 @@ TEST(LocksTest, KeysGivenAndTakenAreWithoutThePrefix) {
   Lock lock = locks.lock("a");
   EXPECT_EQ(lock.key(), "a");
   EXPECT_EQ(locks.semaphore("s", 1).key(), "s");
-  const Hold hold = lock.acquire(forever, watchdog);
+  const Hold hold = lock.acquire(forever);
   EXPECT_EQ(hold.key(), "a");
   EXPECT_TRUE(hold.covers("a"));
   EXPECT_FALSE(hold.covers("shop:a"));
   EXPECT_EQ(locks.acquire("b", {}).key(), "b");
-  EXPECT_EQ(locks.all_of({locks.lock("b"), bare.lock("c")}).acquire(forever, watchdog).key(),
-            "c, b")
+  EXPECT_EQ(locks.all_of({locks.lock("b"), bare.lock("c")}).acquire(forever).key(), "c, b")
       << "in the order of the backend's keys";
   EXPECT_TRUE(bare.inspect("shop:a").locked);
   EXPECT_TRUE(locks.inspect("a").locked);
   EXPECT_EQ(locks.inspect("a").key, "a");
   EXPECT_EQ(locks.inspect_all(std::vector<std::string>{"a"}).at(0).key, "a");
-  const Hold other = bare.lock("elsewhere").acquire(forever, watchdog);
+  const Hold other = bare.lock("elsewhere").acquire(forever);
   EXPECT_EQ(locks.list(), Names{"a"});
   EXPECT_EQ(locks.list_page("*").names, Names{"a"});
   EXPECT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.taken().at(0).key, "a");
   try {
     static_cast<void>(
-        locks.with_owner(Owner::make()).lock("a").acquire(std::chrono::milliseconds(0), watchdog));
+        locks.with_owner(Owner::make()).lock("a").acquire(std::chrono::milliseconds(0)));
     ADD_FAILURE() << "it is held";
   } catch (const LockTimeout& busy) {
     EXPECT_EQ(busy.key(), "a");
@@ -73,11 +72,11 @@ TEST(LocksTest, KeysGivenAndTakenAreWithoutThePrefix) {
 // Its glob characters matched other programs' keys, and not its own.
 TEST(LocksTest, APrefixWithGlobCharactersListsItsOwnKeysOnly) {
   const Locks bare = Locks::connect("memory:globs");
-  const Hold other = bare.lock("ab:x").acquire(forever, watchdog);
+  const Hold other = bare.lock("ab:x").acquire(forever);
   for (const char* prefix : {"a*:", "a?:", "[a]b:", "a\\b:"}) {
     const Locks locks = Locks::connect("memory:globs", {.prefix = prefix});
     EXPECT_EQ(locks.list(), Names{});
-    const Hold hold = locks.lock("mine").acquire(forever, watchdog);
+    const Hold hold = locks.lock("mine").acquire(forever);
     EXPECT_EQ(locks.list(), Names{"mine"});
     EXPECT_EQ(locks.list("m[ij]ne"), Names{"mine"});
   }
@@ -98,7 +97,7 @@ TEST(LocksTest, KeysAreOneByteToOneKibibyte) {
   EXPECT_THROW(static_cast<void>(locks.force_release("")), KeyError);
   EXPECT_THROW(static_cast<void>(locks.read_write("")), KeyError);
   const std::string zeros("a\0b", 3);
-  const Hold hold = locks.lock(zeros).acquire(forever, watchdog);
+  const Hold hold = locks.lock(zeros).acquire(forever);
   EXPECT_FALSE(locks.inspect("a").locked);
   EXPECT_TRUE(locks.inspect(zeros).locked);
 }
@@ -153,10 +152,9 @@ TEST_F(AdministrationTest, InspectReportsHoldersQueueAndToken) {
     EXPECT_EQ(readers.holders[1].left, 20s);
     EXPECT_EQ(readers.holders[0].id.find(':'), 36U);
   }
-  Hold fair = locks.lock("k", LockType::FAIR).acquire(forever, watchdog);
-  auto waiter = std::async(std::launch::async, [&] {
-    return locks.lock("k", LockType::FAIR).acquire(forever, watchdog);
-  });
+  Hold fair = locks.lock("k", LockType::FAIR).acquire(forever);
+  auto waiter = std::async(std::launch::async,
+                           [&] { return locks.lock("k", LockType::FAIR).acquire(forever); });
   ASSERT_TRUE(clock.await_sleepers(2));
   EXPECT_EQ(locks.inspect("k").queue.size(), 1U);
   EXPECT_TRUE(fair.release());
@@ -165,9 +163,9 @@ TEST_F(AdministrationTest, InspectReportsHoldersQueueAndToken) {
 }
 
 TEST_F(AdministrationTest, ListReturnsLockedKeys) {
-  const Hold a = locks.lock("order:1").acquire(forever, watchdog),
+  const Hold a = locks.lock("order:1").acquire(forever),
              b = locks.lock("order:2").acquire(0ms, 10s);
-  const Hold c = locks.lock("cart:1").acquire(forever, watchdog);
+  const Hold c = locks.lock("cart:1").acquire(forever);
   EXPECT_EQ(locks.list(), (Names{"cart:1", "order:1", "order:2"}));
   EXPECT_EQ(locks.list("order:*"), (Names{"order:1", "order:2"}));
   EXPECT_EQ(locks.list("nothing*"), Names{});
@@ -177,7 +175,7 @@ TEST_F(AdministrationTest, ListReturnsLockedKeys) {
 
 TEST_F(AdministrationTest, ForceReleaseReturnsWhetherTheKeyWasHeld) {
   EXPECT_FALSE(locks.force_release("k"));
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   EXPECT_TRUE(locks.force_release("k"));
   EXPECT_FALSE(locks.force_release("k"));
 }
@@ -185,7 +183,7 @@ TEST_F(AdministrationTest, ForceReleaseReturnsWhetherTheKeyWasHeld) {
 TEST_F(AdministrationTest, WithOwnerSharesTheLocks) {
   const Locks other = another();
   EXPECT_EQ(other.describe(), locks.describe());
-  const Hold hold = other.lock("k").acquire(forever, watchdog);
+  const Hold hold = other.lock("k").acquire(forever);
   EXPECT_TRUE(locks.inspect("k").locked);
   EXPECT_FALSE(locks.lock("k").try_lock());
 }
@@ -193,11 +191,11 @@ TEST_F(AdministrationTest, WithOwnerSharesTheLocks) {
 class CloseTest : public ::testing::Test, public ManualLocks {};
 
 TEST_F(CloseTest, EndsWaitsAndRefusesNewCalls) {
-  std::optional<Hold> hold = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks.lock("k").acquire(forever);
   std::vector<std::future<void>> waiters;
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
     waiters.push_back(std::async(std::launch::async, [&, type] {
-      EXPECT_THROW(static_cast<void>(locks.lock("k", type).acquire(forever, watchdog)), Closed);
+      EXPECT_THROW(static_cast<void>(locks.lock("k", type).acquire(forever)), Closed);
     }));
   }
   ASSERT_TRUE(clock.await_sleepers(4));
@@ -214,7 +212,7 @@ TEST_F(CloseTest, EndsWaitsAndRefusesNewCalls) {
 }
 
 TEST_F(CloseTest, EndsHoldsAfterTheDrain) {
-  Hold hold = locks.lock("k").acquire(forever, watchdog);
+  Hold hold = locks.lock("k").acquire(forever);
   const std::stop_token token = hold.stop_token();
   Lock lock = locks.lock("l");
   lock.lock();
@@ -232,7 +230,7 @@ TEST_F(CloseTest, EndsHoldsAfterTheDrain) {
 }
 
 TEST_F(CloseTest, ReleasesAtOnceWithoutADrain) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   locks.close(0ms);
   EXPECT_TRUE(hold.lost());
   EXPECT_TRUE(locks.list().empty());
@@ -240,7 +238,7 @@ TEST_F(CloseTest, ReleasesAtOnceWithoutADrain) {
 
 // The one that ended first took the other's wake-up away.
 TEST_F(CloseTest, TwoThreadsMayCloseAtOnce) {
-  std::optional<Hold> hold = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks.lock("k").acquire(forever);
   auto one = std::async(std::launch::async, [&] { locks.close(24h); });
   auto two = std::async(std::launch::async, [&] { locks.close(24h); });
   ASSERT_TRUE(clock.await_sleepers(3));

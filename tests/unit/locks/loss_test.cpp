@@ -69,7 +69,7 @@ TEST_F(LossTest, IsReportedOnceUnderSharedLock) {
 }
 
 TEST_F(LossTest, ForcedReleaseIsDetectedWithinAThirdOfTheWatchdogsPeriod) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   ASSERT_TRUE(locks.force_release("k"));
   pass(10s);
   ASSERT_TRUE(recorder.await(Kind::lost));
@@ -101,8 +101,8 @@ TEST_F(LossTest, ForcedReleaseIsDetectedThoughTheDeadlineWasExtended) {
 }
 
 TEST_F(LossTest, ForcedReleaseOfAllReadersIsReportedForEach) {
-  const Hold one = locks.lock("k", LockType::READ).acquire(forever, watchdog);
-  const Hold two = another().lock("k", LockType::READ).acquire(forever, watchdog);
+  const Hold one = locks.lock("k", LockType::READ).acquire(forever);
+  const Hold two = another().lock("k", LockType::READ).acquire(forever);
   ASSERT_TRUE(locks.force_release("k"));
   pass(10s);
   ASSERT_TRUE(recorder.await(Kind::lost, 2));
@@ -112,7 +112,7 @@ TEST_F(LossTest, ForcedReleaseOfAllReadersIsReportedForEach) {
 TEST_F(LossTest, ALossEndsAllReentriesOfTheHold) {
   Lock lock = locks.lock("k");
   lock.lock();
-  Hold hold = lock.acquire(forever, watchdog);
+  Hold hold = lock.acquire(forever);
   clock.await_sleepers(1);
   clock.advance(31s);
   EXPECT_TRUE(hold.lost());
@@ -125,8 +125,7 @@ TEST_F(LossTest, ALossEndsAllReentriesOfTheHold) {
 
 TEST_F(LossTest, AWaiterOfTheSameProcessIsBoundedByTheLease) {
   const Hold hold = locks.lock("k").acquire(0ms, 10s);
-  auto waiter =
-      std::async(std::launch::async, [&] { return locks.lock("k").acquire(forever, watchdog); });
+  auto waiter = std::async(std::launch::async, [&] { return locks.lock("k").acquire(forever); });
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(9'900ms);  // lost for the holder, still held in the backend
   EXPECT_TRUE(hold.lost());

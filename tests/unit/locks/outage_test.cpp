@@ -87,7 +87,7 @@ TEST_F(OutageTest, AnUnconfirmedReleaseIsAnEventAndTheEndOfItsHold) {
   EXPECT_EQ(event.text, "the line is dead");
   faults.silent = false;
   // The release is repeated until it is answered, and then another gets in.
-  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s, watchdog)));
+  EXPECT_NO_THROW(static_cast<void>(locks.lock("k").acquire(10s)));
   EXPECT_TRUE(locks.flush(tests::patience));
   EXPECT_EQ(recorder.count(Kind::release_unconfirmed), 1U);
   EXPECT_EQ(recorder.count(Kind::released), 1U) << "of the second hold only";
@@ -158,7 +158,7 @@ TEST_F(OutageTest, ConnectionsAreReportedWhenTheLocksAreMade) {
   EXPECT_EQ(recorder.of(Kind::connected).at(0).server, "a");
   EXPECT_EQ(recorder.of(Kind::connection_lost).at(0).server, "b");
   EXPECT_EQ(recorder.of(Kind::connection_lost).at(0).text, "nobody listens there");
-  two.lock("k").acquire(forever, watchdog).release();
+  two.lock("k").acquire(forever).release();
   backend->notify(Notification::Kind::link_up, "b");
   ASSERT_TRUE(two.flush(tests::patience));
   EXPECT_EQ(recorder.of(Kind::connection_restored).at(0).server, "b");
@@ -169,7 +169,7 @@ TEST_F(OutageTest, AServerThatWasAllowedToBeDownIsReportedAsConnectedOnceItIsUp)
   recorder.clear();
   const Locks two =
       make({{"a", false, "nobody listens there"}, {"b", false, {}}}, Startup::allow_down);
-  two.lock("k").acquire(forever, watchdog).release();
+  two.lock("k").acquire(forever).release();
   using Session = Notification::Kind;
   backend->notify(Session::link_up, "a");
   backend->notify(Session::link_up, "a");
@@ -227,7 +227,7 @@ TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
     EXPECT_EQ(ends, 1U) << to_string(outcome);
   };
   one_of(Kind::granted, [&] { static_cast<void>(locks.lock("k").try_acquire()); });
-  const Hold read = locks.lock("k", LockType::READ).acquire(forever, watchdog);
+  const Hold read = locks.lock("k", LockType::READ).acquire(forever);
   one_of(Kind::would_deadlock, [&] {
     EXPECT_THROW(static_cast<void>(locks.lock("k", LockType::WRITE).try_acquire()), WouldDeadlock);
   });
@@ -252,7 +252,7 @@ TEST_F(AttemptsTest, EachEndsWithExactlyOneOutcome) {
 }
 
 TEST_F(AttemptsTest, OnlyTimeSpentWaitingForOthersIsContended) {
-  locks.lock("free").acquire(forever, watchdog).release();
+  locks.lock("free").acquire(forever).release();
   const Hold hold = another().lock("k").acquire(0ms, 1h);
   const auto skipping = clock.skip_waits();
   EXPECT_FALSE(locks.lock("k").try_acquire(2s).has_value());
@@ -308,7 +308,7 @@ TEST(Outage, AnUnsubscribeThatFailedForLackOfMemoryIsSentAgain) {
   auto made = std::make_unique<ForgetfulBackend>();
   const ForgetfulBackend& backend = *made;
   const Locks locks(std::move(made));
-  Hold held = others.lock("k").acquire(forever, watchdog);
+  Hold held = others.lock("k").acquire(forever);
   EXPECT_FALSE(locks.lock("k").try_acquire(20ms).has_value());
   EXPECT_TRUE(tests::eventually([&] { return backend.unsubscribes == 2; }));
   EXPECT_TRUE(held.release());

@@ -57,7 +57,7 @@ TEST_F(OwnerTest, TenThousandShortThreadsExcludeEachOther) {
 
 TEST_F(OwnerTest, ThreadsThatShareAnOwnerReenter) {
   const Locks ours = locks.with_owner(Owner::make());
-  Hold hold = ours.lock("k").acquire(forever, watchdog);
+  Hold hold = ours.lock("k").acquire(forever);
   std::thread([&] {
     EXPECT_TRUE(ours.lock("k").try_lock());
     EXPECT_FALSE(locks.lock("k").try_lock());  // as itself it is another
@@ -69,12 +69,12 @@ TEST_F(OwnerTest, ThreadsThatShareAnOwnerReenter) {
 }
 
 TEST_F(OwnerTest, AWaiterReentersWhenItsOwnerIsGranted) {
-  Hold theirs = another().lock("k").acquire(forever, watchdog);
+  Hold theirs = another().lock("k").acquire(forever);
   const Locks ours = locks.with_owner(Owner::make());
   std::atomic<int> held{0};
   std::atomic<bool> leave{false};
   const auto wait = [&] {
-    const Hold hold = ours.lock("k").acquire(forever, watchdog);
+    const Hold hold = ours.lock("k").acquire(forever);
     ++held;
     while (!leave) std::this_thread::yield();
   };

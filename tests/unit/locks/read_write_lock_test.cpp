@@ -82,7 +82,7 @@ TEST_F(ReadWriteLockTest, AReadInsideOnesOwnWriteIsGranted) {
 TEST_F(ReadWriteLockTest, AWriteReleasedBeforeItsReadAdmitsReaders) {
   ReadWriteLock lock = locks.read_write("k"), theirs = another().read_write("k");
   lock.lock();
-  Hold read = lock.read().acquire(forever, watchdog);
+  Hold read = lock.read().acquire(forever);
   auto reader = std::async(std::launch::async, [&] {
     const std::shared_lock shared{theirs};
     return locks.inspect("k").holders.size();
@@ -113,7 +113,7 @@ TEST_F(ReadWriteLockTest, AWriteInsideOnesOwnReadWouldDeadlock) {
   const std::shared_lock reader{lock};
   EXPECT_THROW(lock.lock(), WouldDeadlock);
   EXPECT_THROW(lock.try_lock(), WouldDeadlock);
-  EXPECT_THROW(static_cast<void>(lock.write().acquire(forever, watchdog)), WouldDeadlock);
+  EXPECT_THROW(static_cast<void>(lock.write().acquire(forever)), WouldDeadlock);
   EXPECT_EQ(locks.inspect("k").type, LockType::READ);
 }
 
@@ -131,7 +131,7 @@ TEST_F(ReadWriteLockTest, AnotherTypeOfOnesOwnKeyWouldDeadlock) {
   const LockType all[] = {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE,
                           LockType::FENCED};
   for (const LockType held : all) {
-    const Hold hold = locks.lock("k", held).acquire(forever, watchdog);
+    const Hold hold = locks.lock("k", held).acquire(forever);
     for (const LockType asked : all) {
       SCOPED_TRACE(std::string(to_string(asked)) + " inside " + std::string(to_string(held)));
       const bool counted = asked == held || (asked == LockType::READ && held == LockType::WRITE);
@@ -148,9 +148,8 @@ TEST_F(ReadWriteLockTest, AnotherTypeOfOnesOwnKeyWouldDeadlock) {
 TEST_F(ReadWriteLockTest, AReaderDoesNotPassAWaitingWriter) {
   ReadWriteLock first = locks.read_write("k");
   first.lock_shared();
-  auto writer = std::async(std::launch::async, [&] {
-    return another().read_write("k").write().acquire(forever, watchdog);
-  });
+  auto writer = std::async(std::launch::async,
+                           [&] { return another().read_write("k").write().acquire(forever); });
   ASSERT_TRUE(clock.await_sleepers(2));
   EXPECT_FALSE(another().read_write("k").try_lock_shared());
   EXPECT_TRUE(first.try_lock_shared());  // its own, again: counted

@@ -32,7 +32,7 @@ class RevocationTest : public ::testing::Test, public ManualLocks {};
 
 TEST_F(RevocationTest, NobodyIsToldIfNobodyHoldsOrListens) {
   EXPECT_EQ(locks.revoke("k"), 0U);
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   EXPECT_EQ(locks.revoke("k"), 0U);
   EXPECT_FALSE(hold.revoked()) << "it was asked before it listened";
 }
@@ -77,18 +77,18 @@ TEST_F(RevocationTest, AHolderThatListensIsAskedAndKeepsTheLock) {
 }
 
 TEST_F(RevocationTest, ALaterHoldIsNotRevoked) {
-  std::optional<Hold> hold = locks.lock("k").acquire(forever, watchdog);
+  std::optional<Hold> hold = locks.lock("k").acquire(forever);
   EXPECT_FALSE(hold->revoked());
   EXPECT_EQ(locks.revoke("k"), 1U);
   EXPECT_TRUE(eventually([&] { return hold->revoked(); }));
   hold.reset();
-  hold = locks.lock("k").acquire(forever, watchdog);
+  hold = locks.lock("k").acquire(forever);
   EXPECT_FALSE(hold->revoked());
   EXPECT_FALSE(hold->revocation_token().stop_requested());
 }
 
 TEST_F(RevocationTest, ATokenThatIsTakenAfterTheRequestIsStopped) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   EXPECT_FALSE(hold.revoked());
   EXPECT_EQ(locks.revoke("k"), 1U);
   EXPECT_TRUE(eventually([&] { return hold.revoked(); }));
@@ -97,7 +97,7 @@ TEST_F(RevocationTest, ATokenThatIsTakenAfterTheRequestIsStopped) {
 
 TEST_F(RevocationTest, AHoldOfSeveralKeysIsRevokedWithOneOfThem) {
   Lock both = locks.all_of({locks.lock("a"), locks.lock("b", LockType::FENCED)});
-  Hold hold = both.acquire(forever, watchdog);
+  Hold hold = both.acquire(forever);
   const std::stop_token token = hold.revocation_token();
   EXPECT_FALSE(hold.revoked());
   EXPECT_EQ(locks.revoke("b"), 1U);
@@ -148,7 +148,7 @@ TEST_F(RevocationTest, AMethodEndsBetweenTwoPagesIfSomebodyAsks) {
 TEST_F(RevocationTest, TheKeysOfAPrefixAreItsOwn) {
   const Locks shop = Locks::connect("memory:revocations", {.prefix = "shop:"});
   const Locks other = Locks::connect("memory:revocations");
-  const Hold hold = shop.lock("k").acquire(forever, watchdog);
+  const Hold hold = shop.lock("k").acquire(forever);
   EXPECT_FALSE(hold.revoked());
   EXPECT_EQ(other.revoke("k"), 0U);
   EXPECT_EQ(shop.revoke("k"), 1U);
@@ -157,7 +157,7 @@ TEST_F(RevocationTest, TheKeysOfAPrefixAreItsOwn) {
 
 TEST(Revocation, IsRefusedByABackendThatDoesNotOfferIt) {
   const Locks locks(std::make_unique<::testing::NiceMock<testing::MockBackend>>());
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   EXPECT_FALSE(hold.revoked());
   EXPECT_FALSE(hold.revocation_token().stop_possible());
   try {

@@ -43,22 +43,20 @@ class SemaphoreTest : public ::testing::Test, public ManualLocks {
 
 // They waited: from another process the same key was refused.
 TEST_F(SemaphoreTest, TheKeyOfALockOfThisProcessIsRefusedAndTheReverse) {
-  const Hold lock = locks.lock("both").acquire(forever, watchdog);
-  EXPECT_THROW(static_cast<void>(locks.semaphore("both", 1).acquire(1, forever, watchdog)),
-               BackendRefused);
+  const Hold lock = locks.lock("both").acquire(forever);
+  EXPECT_THROW(static_cast<void>(locks.semaphore("both", 1).acquire(1, forever)), BackendRefused);
   EXPECT_THROW(static_cast<void>(locks.semaphore("both", 1).try_acquire()), BackendRefused);
-  const Hold permit = exports.acquire(1, forever, watchdog);
-  EXPECT_THROW(static_cast<void>(locks.lock("exports").acquire(forever, watchdog)), BackendRefused);
+  const Hold permit = exports.acquire(1, forever);
+  EXPECT_THROW(static_cast<void>(locks.lock("exports").acquire(forever)), BackendRefused);
   EXPECT_THROW(
-      static_cast<void>(
-          locks.all_of({locks.lock("a"), locks.lock("exports")}).acquire(forever, watchdog)),
+      static_cast<void>(locks.all_of({locks.lock("a"), locks.lock("exports")}).acquire(forever)),
       BackendRefused);
   EXPECT_FALSE(locks.inspect("a").locked);
 }
 
 TEST_F(SemaphoreTest, GrantsAsManyAsThereAreToOneThread) {
   EXPECT_EQ(exports.available(), 3);
-  Hold first = exports.acquire(1, forever, watchdog);
+  Hold first = exports.acquire(1, forever);
   const Hold rest = exports.acquire(2, 0ms, 10s);
   EXPECT_EQ(first.permits(), 1U);
   EXPECT_EQ(rest.permits(), 2U);
@@ -67,7 +65,7 @@ TEST_F(SemaphoreTest, GrantsAsManyAsThereAreToOneThread) {
   EXPECT_EQ(exports.total(), 3);
   EXPECT_FALSE(exports.try_acquire().has_value());
   try {
-    static_cast<void>(exports.acquire(1, 0ms, watchdog));
+    static_cast<void>(exports.acquire(1, 0ms));
     ADD_FAILURE() << "more than there are";
   } catch (const LockTimeout& error) {
     EXPECT_STREQ(
@@ -80,13 +78,13 @@ TEST_F(SemaphoreTest, GrantsAsManyAsThereAreToOneThread) {
 }
 
 TEST_F(SemaphoreTest, APermitMayBeReleasedOnAnotherThread) {
-  Hold hold = exports.acquire(3, forever, watchdog);
+  Hold hold = exports.acquire(3, forever);
   std::thread([mine = std::move(hold)]() mutable { EXPECT_TRUE(mine.release()); }).join();
   EXPECT_EQ(exports.available(), 3);
 }
 
 TEST_F(SemaphoreTest, TheWatchdogRenewsAndALeaseThatIsNotRenewedEnds) {
-  const Hold watched = exports.acquire(1, forever, watchdog);
+  const Hold watched = exports.acquire(1, forever);
   const Hold brief = exports.acquire(2, 0ms, 10s);
   for (int third = 0; third < 4; ++third) pass(10s);
   EXPECT_FALSE(watched.lost());
@@ -95,7 +93,7 @@ TEST_F(SemaphoreTest, TheWatchdogRenewsAndALeaseThatIsNotRenewedEnds) {
 }
 
 TEST_F(SemaphoreTest, ADestroyedSemaphoreIsLostToItsHoldersAtTheNextCheck) {
-  const Hold hold = exports.acquire(2, forever, watchdog);
+  const Hold hold = exports.acquire(2, forever);
   const std::stop_token stop = hold.stop_token();
   EXPECT_TRUE(exports.destroy());
   EXPECT_FALSE(exports.destroy());
@@ -108,19 +106,18 @@ TEST_F(SemaphoreTest, ADestroyedSemaphoreIsLostToItsHoldersAtTheNextCheck) {
 }
 
 TEST_F(SemaphoreTest, SetTotalTakesNothingAwayAndWinsOverHandles) {
-  Hold hold = exports.acquire(3, forever, watchdog);
+  Hold hold = exports.acquire(3, forever);
   exports.set_total(2);
   EXPECT_EQ(exports.available(), -1);
   EXPECT_TRUE(hold.release());
   EXPECT_EQ(exports.available(), 2);
   EXPECT_EQ(locks.semaphore("exports", 7).total(), 2);
-  EXPECT_THROW(static_cast<void>(exports.acquire(3, 0ms, watchdog)), BackendRefused);
+  EXPECT_THROW(static_cast<void>(exports.acquire(3, 0ms)), BackendRefused);
 }
 
 TEST_F(SemaphoreTest, EventsSayPermitAndEachAcquireHasAnOwnerOfItsOwn) {
   {
-    const Hold one = exports.acquire(1, forever, watchdog),
-               other = exports.acquire(1, forever, watchdog);
+    const Hold one = exports.acquire(1, forever), other = exports.acquire(1, forever);
   }
   ASSERT_TRUE(recorder.await(Kind::released, 2));
   const auto granted = recorder.of(Kind::granted);
@@ -131,12 +128,11 @@ TEST_F(SemaphoreTest, EventsSayPermitAndEachAcquireHasAnOwnerOfItsOwn) {
 
 TEST_F(SemaphoreTest, AKeyIsALockOrASemaphore) {
   const Locks one = Locks::connect("memory:mixed"), other = Locks::connect("memory:mixed");
-  const Hold lock = one.lock("lock").acquire(forever, watchdog);
-  EXPECT_THROW(static_cast<void>(other.semaphore("lock", 1).acquire(1, 0ms, watchdog)),
-               BackendRefused);
-  const Hold permit = one.semaphore("exports", 3).acquire(1, forever, watchdog);
-  EXPECT_THROW(static_cast<void>(other.lock("exports").acquire(0ms, watchdog)), BackendRefused);
-  EXPECT_THROW(static_cast<void>(one.lock("exports").acquire(0ms, watchdog)), BackendRefused)
+  const Hold lock = one.lock("lock").acquire(forever);
+  EXPECT_THROW(static_cast<void>(other.semaphore("lock", 1).acquire(1, 0ms)), BackendRefused);
+  const Hold permit = one.semaphore("exports", 3).acquire(1, forever);
+  EXPECT_THROW(static_cast<void>(other.lock("exports").acquire(0ms)), BackendRefused);
+  EXPECT_THROW(static_cast<void>(one.lock("exports").acquire(0ms)), BackendRefused)
       << "also in the process that holds it";
 }
 
@@ -144,11 +140,11 @@ TEST_F(SemaphoreTest, NumbersThatMakeNoSenseAreOneSentence) {
   EXPECT_EQ(refusal_of([&] { static_cast<void>(locks.semaphore("k", 0)); }),
             "a semaphore of 0 permits: expected 1 to 2147483647, as in Locks::semaphore(key, 3) or "
             "LOCKED(key).permits(3)");
-  EXPECT_EQ(refusal_of([&] { static_cast<void>(exports.acquire(0, forever, watchdog)); }),
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(exports.acquire(0, forever)); }),
             "an acquire of 0 permits: expected 1 to 1000");
   EXPECT_EQ(refusal_of([&] { static_cast<void>(exports.try_acquire(-1)); }),
             "an acquire of -1 permits: expected 1 to 1000");
-  EXPECT_EQ(refusal_of([&] { static_cast<void>(exports.acquire(4, forever, watchdog)); }),
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(exports.acquire(4, forever)); }),
             "an acquire of 4 permits waits for ever: the semaphore has 3");
   EXPECT_EQ(refusal_of([&] { exports.set_total(-2); }).substr(0, 29),
             "a semaphore of -2 permits: ex");
@@ -177,7 +173,7 @@ class Waiters {
     for (std::size_t more = 0; more < count; ++more) {
       const std::size_t number = threads_.size();
       threads_.emplace_back([this, number] {
-        const Hold hold = locks_.semaphore("exports", 3).acquire(1, forever, watchdog);
+        const Hold hold = locks_.semaphore("exports", 3).acquire(1, forever);
         const std::lock_guard lock(mutex_);
         order_.push_back(number);
       });
@@ -205,7 +201,7 @@ class Waiters {
 TEST(SemaphoreOrder, WaitersOfAProcessAreServedFirstComeFirstServed) {
   Recorder recorder;
   const Locks locks = Locks::connect("memory:", {.listener = &recorder});
-  Hold all = locks.semaphore("exports", 3).acquire(3, forever, watchdog);
+  Hold all = locks.semaphore("exports", 3).acquire(3, forever);
   Waiters waiters(locks, recorder);
   waiters.add(60);
   EXPECT_TRUE(waiters.order().empty());
@@ -225,8 +221,8 @@ TEST(SemaphoreOrder, ACallForManyIsNotOvertakenByCallsForOne) {
   Recorder recorder;
   const Locks locks = Locks::connect("memory:", {.listener = &recorder});
   const Semaphore exports = locks.semaphore("exports", 3);
-  Hold one = exports.acquire(1, forever, watchdog), other = exports.acquire(1, forever, watchdog);
-  std::thread many([&] { const Hold hold = exports.acquire(3, forever, watchdog); });
+  Hold one = exports.acquire(1, forever), other = exports.acquire(1, forever);
+  std::thread many([&] { const Hold hold = exports.acquire(3, forever); });
   ASSERT_TRUE(recorder.await(Kind::waiting));
   EXPECT_FALSE(exports.try_acquire().has_value());  // one is free, and the call for 3 is first
   EXPECT_TRUE(one.release());
@@ -245,7 +241,7 @@ TEST(SemaphoreOrder, NeverMoreThanThereAreAreInside) {
     threads.emplace_back([&, number] {
       const int taken = number % 4 == 0 ? 2 : 1;
       for (int round = 0; round < 300; ++round) {
-        const Hold hold = exports.acquire(taken, forever, watchdog);
+        const Hold hold = exports.acquire(taken, forever);
         const int now = inside += taken;
         for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
         }
@@ -281,7 +277,7 @@ TEST(LockedPermits, TheBodyHasOnePermitOfAsMany) {
   Reports reports;
   EXPECT_EQ(reports.send("eu"), 1);
   EXPECT_EQ(exports.total(), 3);
-  const Hold all = exports.acquire(3, forever, watchdog);
+  const Hold all = exports.acquire(3, forever);
   EXPECT_THROW(static_cast<void>(reports.send("eu")), LockTimeout);
   EXPECT_EQ(reports.send("us"), 1);
 }

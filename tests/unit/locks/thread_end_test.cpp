@@ -38,7 +38,7 @@ TEST_F(ThreadEndTest, WithALockHeldIsReportedAndTheLeaseExpires) {
 
   EXPECT_TRUE(locks.inspect("k").locked);
   EXPECT_FALSE(lock.try_lock());
-  auto next = std::async(std::launch::async, [&] { return lock.acquire(forever, watchdog); });
+  auto next = std::async(std::launch::async, [&] { return lock.acquire(forever); });
   ASSERT_TRUE(clock.await_sleepers(2));
   clock.advance(15s);
   EXPECT_EQ(next.wait_for(20ms), std::future_status::timeout);
@@ -83,7 +83,7 @@ TEST_F(ThreadEndTest, IsReportedThoughTheThreadUnlockedWhatItDidNotHold) {
 
 TEST_F(ThreadEndTest, HoldsOutliveTheirThread) {
   std::optional<Hold> hold;
-  std::thread([&] { hold = locks.lock("k").acquire(forever, watchdog); }).join();
+  std::thread([&] { hold = locks.lock("k").acquire(forever); }).join();
   for (int third = 0; third < 6; ++third) pass(10s);
   EXPECT_FALSE(hold->lost());
   EXPECT_EQ(recorder.count(Kind::abandoned), 0U);
@@ -95,7 +95,7 @@ TEST_F(ThreadEndTest, AHoldOutlivesItsThreadThoughTheLockOfTheSameKeyDoesNot) {
   std::thread([&] {
     Lock lock = locks.lock("k");
     lock.lock();
-    hold = lock.acquire(forever, watchdog);
+    hold = lock.acquire(forever);
   }).join();
   EXPECT_TRUE(recorder.await(Kind::abandoned));
   for (int third = 0; third < 6; ++third) pass(10s);
@@ -127,7 +127,7 @@ TEST_F(ThreadEndTest, DestructorsOfThreadLocalsMayStillUnlock) {
     late.lock->lock();
   }).join();
   EXPECT_FALSE(locks.inspect("k").locked);
-  locks.lock("other").acquire(forever, watchdog).release();
+  locks.lock("other").acquire(forever).release();
   ASSERT_TRUE(recorder.await(Kind::released, 2));
   EXPECT_EQ(recorder.count(Kind::abandoned), 0U);
   EXPECT_EQ(recorder.count(Kind::unlock_error), 0U);

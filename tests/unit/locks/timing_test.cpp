@@ -27,7 +27,7 @@ TEST_F(DeadlineTest, IsTheLeaseWithoutItsMargin) {
   EXPECT_EQ(remaining(501ms), 495ms);  // 495.99
   EXPECT_EQ(remaining(10s), 9'900ms);
   EXPECT_EQ(remaining(30s), 29'700ms);
-  EXPECT_EQ(locks.lock("k").acquire(forever, watchdog).remaining(),
+  EXPECT_EQ(locks.lock("k").acquire(forever).remaining(),
             29'700ms);  // the watchdog's period
 }
 
@@ -81,7 +81,7 @@ TEST_F(DeadlineTest, AReentryWithALongerLeaseAwaitsOneRenewal) {
 TEST_F(DeadlineTest, AWatchdogInsideAnExplicitLeaseRenewsAsLongAsItIsHeld) {
   const Hold outer = locks.lock("k").acquire(0ms, 12s);
   {
-    const Hold inner = locks.lock("k").acquire(forever, watchdog);
+    const Hold inner = locks.lock("k").acquire(forever);
     for (int third = 0; third < 9; ++third) pass(10s);
     EXPECT_FALSE(inner.lost());
     EXPECT_FALSE(outer.lost());
@@ -93,7 +93,7 @@ TEST_F(DeadlineTest, AWatchdogInsideAnExplicitLeaseRenewsAsLongAsItIsHeld) {
 class WatchdogTest : public ::testing::Test, public ManualLocks {};
 
 TEST_F(WatchdogTest, RenewsEveryThirdOfItsPeriod) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   pass(10s - 1ms);
   EXPECT_EQ(recorder.count(Kind::renewed), 0U);
   EXPECT_EQ(hold.remaining(), 19'701ms);
@@ -108,7 +108,7 @@ TEST_F(WatchdogTest, RenewsEveryThirdOfItsPeriod) {
 TEST_F(WatchdogTest, KeepsAHoldForManyPeriods) {
   Lock lock = locks.lock("k", LockType::WRITE);
   lock.lock();
-  Hold read = locks.lock("r", LockType::READ).acquire(forever, watchdog);
+  Hold read = locks.lock("r", LockType::READ).acquire(forever);
   for (int third = 0; third < 300; ++third) {
     pass(10s);
     ASSERT_TRUE(locks.inspect("k").locked);
@@ -120,7 +120,7 @@ TEST_F(WatchdogTest, KeepsAHoldForManyPeriods) {
 }
 
 TEST_F(WatchdogTest, StopsWithTheRelease) {
-  locks.lock("k").acquire(forever, watchdog).release();
+  locks.lock("k").acquire(forever).release();
   Hold other = locks.lock("other").acquire(0ms, 1h);  // gives the timer something to do
   for (int third = 0; third < 12; ++third) pass(10s);
   EXPECT_TRUE(other.release());
@@ -129,7 +129,7 @@ TEST_F(WatchdogTest, StopsWithTheRelease) {
 }
 
 TEST_F(WatchdogTest, AFrozenProcessFindsItsHoldsLost) {
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   clock.await_sleepers(1);
   clock.advance(1h);
   EXPECT_TRUE(hold.lost());
@@ -144,7 +144,7 @@ TEST(WatchdogPeriodTest, IsTakenFromTheOptions) {
   tests::Recorder recorder;
   const Locks locks =
       Locks::connect("memory:", {.watchdog = 300ms, .clock = &clock, .listener = &recorder});
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   EXPECT_EQ(hold.remaining(), 295ms);
   ASSERT_TRUE(clock.await_sleepers(1));
   clock.advance(100ms);

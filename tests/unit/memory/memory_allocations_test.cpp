@@ -38,7 +38,7 @@ TEST_P(MemoryAllocations, OfAWarmLockAreNone) {
             0U);
   EXPECT_EQ(of([&] { EXPECT_TRUE(lock_.try_acquire(0s, 30s).has_value()); }), 0U);
   EXPECT_EQ(of([&] {
-              Hold outer = lock_.acquire(forever, watchdog);
+              Hold outer = lock_.acquire(forever);
               const Hold inner = lock_.acquire(1s, 60s);
               static_cast<void>(outer.release());
             }),

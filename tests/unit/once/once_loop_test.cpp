@@ -103,7 +103,7 @@ TEST_F(OnceLoopTest, AFailureBeforeTheBodyNamesTheKeyAsItWasGiven) {
                     {.prefix = "app:", .clock = &clock, .listener = &recorder});
   const OncePer daily = locks.once_per("daily", 24h);
   const std::string of_instant = detail::once_key("daily", daily.current_instant());
-  const Hold other = locks.semaphore(of_instant, 1).acquire(1, forever, watchdog);
+  const Hold other = locks.semaphore(of_instant, 1).acquire(1, forever);
   std::jthread loop([&](const std::stop_token& stop) {
     daily.run_until(stop, [] { ADD_FAILURE() << "the key is a semaphore"; });
   });

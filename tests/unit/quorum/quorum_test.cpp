@@ -134,7 +134,7 @@ TEST_F(QuorumTest, AHoldThatAServerForgotIsLostToTheNextMajority) {
   const Locks first = connect(states_, {.watchdog = 900ms, .listener = &recorder});
   const Locks second = connect(their_states_);
   states_.set(0b11000, ConnectionState::down);
-  Hold mine = first.lock("k").acquire(0ms, watchdog);
+  Hold mine = first.lock("k").acquire(0ms);
   EXPECT_EQ(locked("k"), 3);
   stores_[2].restart_empty();
   their_states_.set(0b00011, ConnectionState::down);
@@ -210,7 +210,7 @@ TEST_F(QuorumTest, NeedsAnOddNumberOfAtLeastThreeServers) {
                std::invalid_argument);
   const Locks locks = Locks::connect("quorum: memory:q1  memory:q2 memory:q3");
   EXPECT_EQ(locks.describe(), "quorum of memory:q1 memory:q2 memory:q3");
-  const Hold hold = locks.lock("k").acquire(forever, watchdog);
+  const Hold hold = locks.lock("k").acquire(forever);
   EXPECT_TRUE(Locks::connect("memory:q2").inspect("k").locked);
 }
 

@@ -103,7 +103,7 @@ TEST(Bank, ThrowsLockLostIfTheLeaseEndsDuringTheWork) {
 TEST(Watchdog, RenewsALongHold) {
   ManualClock clock;
   const ScopedLocks locks({.clock = &clock});
-  const latchkey::Hold hold = locks.locks().lock("report").acquire(3s, latchkey::watchdog);
+  const latchkey::Hold hold = locks.locks().lock("report").acquire(3s);
   for (int turn = 0; turn < 12; ++turn) {
     ASSERT_TRUE(clock.await_sleepers(1));
     clock.advance(10s);  // a third of the watchdog's period

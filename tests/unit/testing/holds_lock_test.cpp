@@ -25,7 +25,7 @@ std::string explanation(const HoldsLockMatcher& matcher, const Subject& subject)
 
 TEST(HoldsLock, MatchesAKeyOfAHoldOfSeveral) {
   const Locks locks = Locks::connect("memory:");
-  const Hold both = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(forever, watchdog);
+  const Hold both = locks.all_of({locks.lock("a"), locks.lock("b")}).acquire(forever);
   EXPECT_THAT(both, HoldsLock("a"));
   EXPECT_THAT(both, HoldsLock("b", LockType::REENTRANT));
   EXPECT_THAT(both, Not(HoldsLock("c")));
@@ -59,11 +59,11 @@ TEST(HoldsLock, MatchesLocks) {
   const Locks locks = Locks::connect("memory:", {.prefix = "p:"});
   EXPECT_THAT(locks, Not(HoldsLock("k")));
   EXPECT_EQ(explanation(HoldsLock("k"), locks), "where nobody holds 'k'");
-  const Hold read = locks.lock("k", LockType::READ).acquire(forever, watchdog);
+  const Hold read = locks.lock("k", LockType::READ).acquire(forever);
   EXPECT_THAT(locks, HoldsLock("k"));
   EXPECT_THAT(locks, HoldsLock("k", LockType::READ));
   EXPECT_THAT(locks, Not(HoldsLock("k", LockType::WRITE)));
-  const Hold fair = locks.lock("f", LockType::FAIR).acquire(forever, watchdog);
+  const Hold fair = locks.lock("f", LockType::FAIR).acquire(forever);
   EXPECT_THAT(locks, HoldsLock("f", LockType::FENCED)) << "plain locks are one to their place";
 }
 

@@ -62,18 +62,18 @@ TEST(MockBackend, ReturnsTheGivenOutcomes) {
   }
   const Locks locks = mocked.locks();
   try {
-    static_cast<void>(locks.lock("a").acquire(0ms, watchdog));
+    static_cast<void>(locks.lock("a").acquire(0ms));
     FAIL();
   } catch (const LockTimeout& error) {
     EXPECT_EQ(error.holder(), "somebody else");
   }
   try {
-    static_cast<void>(locks.lock("a", LockType::FAIR).acquire(0ms, watchdog));
+    static_cast<void>(locks.lock("a", LockType::FAIR).acquire(0ms));
     FAIL();
   } catch (const BackendRefused& error) {
     EXPECT_THAT(error.what(), HasSubstr("not allowed"));
   }
-  EXPECT_THROW(static_cast<void>(locks.lock("b").acquire(0ms, watchdog)), BackendUnavailable);
+  EXPECT_THROW(static_cast<void>(locks.lock("b").acquire(0ms)), BackendUnavailable);
 }
 
 TEST(MockBackend, MayTakeALockAway) {

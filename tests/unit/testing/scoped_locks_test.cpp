@@ -74,8 +74,7 @@ TEST(ScopedLocks, RecordNothingForLocksOfTheTest) {
 
 TEST(ScopedLocks, AreClosedAtTheEnd) {
   auto locks = std::make_unique<ScopedLocks>();
-  const latchkey::Hold hold =
-      locks->locks().lock("left").acquire(latchkey::forever, latchkey::watchdog);
+  const latchkey::Hold hold = locks->locks().lock("left").acquire(latchkey::forever);
   locks.reset();
   EXPECT_TRUE(hold.lost());
 }

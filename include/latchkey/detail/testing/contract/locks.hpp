@@ -190,7 +190,7 @@ TYPED_TEST_P(BackendLocks, AKeyKeptByHoldForIsFreedInTimeWithoutItsLocks) {
       Clock::time_point released;
       {
         auto one = this->locks();
-        Hold hold = one.lock(key, type).acquire(this->no_wait, watchdog);
+        Hold hold = one.lock(key, type).acquire(this->no_wait);
         released = other.clock().now();
         hold.hold_for(this->lease);
         EXPECT_TRUE(hold.release());
