@@ -53,7 +53,8 @@ namespace latchkey::inline v1::detail {
 /// `now` may decrease a little between requests: a lease then lasts a little longer.
 class LockTable {
  public:
-  /// What a backend with these rules offers that has a CountTable and a RevocationTable, too.
+  /// The capabilities of a backend with these rules that has a CountTable and a RevocationTable,
+  /// too.
   [[nodiscard]] static Capabilities capabilities() noexcept {
     Capabilities offered;
     offered.fair = offered.read_write = offered.fenced = offered.tokens = offered.permits = true;
