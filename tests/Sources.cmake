@@ -250,14 +250,6 @@ set(latchkey_redis_sources
   redis/set/set_permissions_test.cpp
   redis/set/set_scripts_test.cpp)
 
-set(latchkey_asio_asan_sources
-  asio/load_test.cpp
-  asio/locked_method_test.cpp
-  asio/locked_owner_test.cpp
-  asio/locked_policy_test.cpp
-  asio/locked_strategies_test.cpp
-  asio/locked_test.cpp)
-
 set(latchkey_asio_tests_sources
   asio/acquire_test.cpp
   asio/backends_test.cpp
