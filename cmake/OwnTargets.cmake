@@ -41,18 +41,26 @@ function(latchkey_compile_as_own target)
       $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
   endif()
   if(LATCHKEY_UNITY)
-    latchkey_compile_folders_at_once(${target})
+    latchkey_compile_modules_at_once(${target})
   endif()
 endfunction()
 
-# A unity build: the sources of each folder are compiled as one, which takes a tenth of the time when
+# latchkey_module_of(<source> <variable>): what is compiled as one in a unity build: a module of the library,
+# such as src/redis, or a folder of tests.
+function(latchkey_module_of source variable)
+  cmake_path(GET source PARENT_PATH folder)
+  string(REGEX REPLACE "(^|/)(src/[a-z_]+)/.*" "\\1\\2" module "${folder}")
+  string(MAKE_C_IDENTIFIER "${module}" module)
+  set(${variable} "${module}" PARENT_SCOPE)
+endfunction()
+
+# A unity build: the sources of each module are compiled as one, which takes a tenth of the time when
 # everything has to be compiled. Names of one file may then hide names of another, harmlessly.
-function(latchkey_compile_folders_at_once target)
+function(latchkey_compile_modules_at_once target)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH folder)
-    string(MAKE_C_IDENTIFIER "${folder}" folder)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}")
+    latchkey_module_of("${source}" module)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${module}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE -Wno-shadow)

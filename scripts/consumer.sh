@@ -47,7 +47,7 @@ rm -rf "$work/build" "$work/prefix" "$work/project" "$work/source"
 project=$root/tests/consumer/$kind
 flags=${LATCHKEY_CONSUMER_FLAGS:-}
 # They are compiled without optimisation and debug information, which these programs do not need. Those that
-# build latchkey compile it folder by folder, as most tests do. All of it takes a third of the time.
+# build latchkey compile it module by module, as most tests do. All of it takes a third of the time.
 arguments=() targets=()
 case $kind in
   add_subdirectory) arguments=(-DLATCHKEY_UNITY=ON) ;;

@@ -62,13 +62,13 @@ ScopedLocks::ScopedLocks(std::unique_ptr<Witness> witness, std::unique_ptr<Backe
                          Options options)
     : witness_(std::move(witness)),
       locks_(locks_over(std::move(backend), watched(std::move(options), *witness_))),
-      outer_(detail::override_default(&locks_)) {}
+      outer_(latchkey::detail::override_default(&locks_)) {}
 
 ScopedLocks::ScopedLocks(Locks locks)
-    : locks_(std::move(locks)), outer_(detail::override_default(&locks_)) {}
+    : locks_(std::move(locks)), outer_(latchkey::detail::override_default(&locks_)) {}
 
 ScopedLocks::~ScopedLocks() {
-  detail::override_default(outer_);
+  latchkey::detail::override_default(outer_);
   if (witness_ == nullptr) return;
   try {
     locks_.close(std::chrono::milliseconds(0));

@@ -26,7 +26,7 @@
 namespace latchkey::inline v1::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* list_examples = R"(Examples:
   latchkey ls redis://127.0.0.1
   latchkey ls 'order:*' --long redis://127.0.0.1
   latchkey ls --all --rate 100000 --json redis://127.0.0.1 | jq -r .key
@@ -149,7 +149,7 @@ void add_list(CLI::App& app, Action& action) {
   add_scan_words(*command, words->scan);
   command->add_flag("--long,-l", words->details, "Also who holds each lock, and who waits");
   command->add_flag("--json", words->json, "One JSON object on one line for each lock");
-  command->footer(examples);
+  command->footer(list_examples);
   command->callback([words, &action] {
     choose_uri(words->pattern, words->connection);
     action = [words] { return list(*words); };

@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* run_examples = R"(Examples:
   latchkey run --key backup redis://127.0.0.1 -- tar czf /backup/home.tgz /home
   latchkey run --key migration --wait 0 --conflict-exit-code 0 -- ./migrate
   latchkey run --key account:1,account:2 --type write --lease 30s -- ./transfer
@@ -149,7 +149,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, const Signa
       ->type_name("WHAT")
       ->capture_default_str();
   add_command_options(*run, words->shared);
-  run->footer(examples);
+  run->footer(run_examples);
   run->callback([words, run, &command, &signals, &action] {
     action = [words, run, &command, &signals] {
       return run_under_lock(options_of(*words, run->remaining(), command), signals);

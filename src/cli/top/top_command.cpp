@@ -14,7 +14,7 @@
 namespace latchkey::inline v1::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* top_examples = R"(Examples:
   latchkey top redis://127.0.0.1
   latchkey top --sort waiters --filter order: --interval 500ms redis://127.0.0.1
   latchkey top --once --all redis://127.0.0.1
@@ -90,7 +90,7 @@ void add_top(CLI::App& app, const SignalInbox& signals, Action& action) {
       app.add_subcommand("top", "Watch the locks live: who holds which, and how many wait");
   const auto words = std::make_shared<TopWords>();
   add_words(*command, *words);
-  command->footer(examples);
+  command->footer(top_examples);
   command->callback([words, command, &signals, &action] {
     const bool rate = command->count("--rate") > 0;
     const bool limit = command->count("--limit") > 0;

@@ -16,7 +16,7 @@ namespace latchkey::inline v1::detail {
 namespace {
 
 // Trivially destructible, so that a Hold in another thread_local object may outlive them.
-constinit thread_local ScopeHolds* mine = nullptr;
+constinit thread_local ScopeHolds* thread_holds = nullptr;
 constinit thread_local bool ended = false;
 
 // Written only in the child of a fork, while it has one thread.
@@ -28,23 +28,23 @@ constinit int forks = 0;
 // are not touched: one of them may have been changing them.
 struct ScopeHolds::AtFork final : ForkParticipant {
   void prepare() noexcept LATCHKEY_FORK_HANDLER override {
-    if (mine != nullptr) mine->mutex_.lock();
+    if (thread_holds != nullptr) thread_holds->mutex_.lock();
   }
   void parent() noexcept LATCHKEY_FORK_HANDLER override {
-    if (mine != nullptr) mine->mutex_.unlock();
+    if (thread_holds != nullptr) thread_holds->mutex_.unlock();
   }
   void child() noexcept LATCHKEY_FORK_HANDLER override {
     ++forks;
-    if (mine == nullptr) return;
-    mine->newest_ = nullptr;
-    mine->mutex_.unlock();
+    if (thread_holds == nullptr) return;
+    thread_holds->newest_ = nullptr;
+    thread_holds->mutex_.unlock();
   }
 };
 
 struct ScopeHolds::AtThreadEnd {
   ~AtThreadEnd() {
     ended = true;
-    ScopeHolds* const own = std::exchange(mine, nullptr);
+    ScopeHolds* const own = std::exchange(thread_holds, nullptr);
     {
       const ScopedLock lock(own->mutex_);
       own->thread_ended_ = true;
@@ -90,19 +90,19 @@ Hold ScopeHolds::enter(Hold hold, Clock* clock, Clock::time_point held_until) {
 // A thread that is about to end needs no list: nothing is found in it any more.
 void ScopeHolds::add(ScopeHold& scope) {
   if (ended) return;
-  if (mine == nullptr) {
+  if (thread_holds == nullptr) {
     static AtFork at_fork;
     static const bool registered = (register_fork_participant(ForkLevel::locks, at_fork), true);
     static_cast<void>(registered);
-    mine = new ScopeHolds;
+    thread_holds = new ScopeHolds;
     thread_local const AtThreadEnd at_end;
     static_cast<void>(at_end);
   }
-  const ScopedLock lock(mine->mutex_);
-  scope.home = mine;
+  const ScopedLock lock(thread_holds->mutex_);
+  scope.home = thread_holds;
   scope.forks = forks;
-  scope.next = mine->newest_;
-  mine->newest_ = &scope;
+  scope.next = thread_holds->newest_;
+  thread_holds->newest_ = &scope;
 }
 
 void ScopeHolds::remove(ScopeHold& scope) noexcept {
@@ -126,10 +126,10 @@ void ScopeHolds::leave(ScopeHold& scope) noexcept {
 }
 
 ScopeHolds::Found ScopeHolds::find(std::string_view key, LockType& type) {
-  if (mine == nullptr) return Found::nothing;
-  const ScopedLock lock(mine->mutex_);
+  if (thread_holds == nullptr) return Found::nothing;
+  const ScopedLock lock(thread_holds->mutex_);
   Found found = Found::nothing;
-  for (const ScopeHold* scope = mine->newest_; scope != nullptr; scope = scope->next) {
+  for (const ScopeHold* scope = thread_holds->newest_; scope != nullptr; scope = scope->next) {
     if (!scope->covers(key)) continue;
     if (!scope->lost()) return Found::held;
     found = Found::lost;

@@ -90,11 +90,11 @@ struct Counts {
   }
 };
 
-constinit thread_local Counts* mine = nullptr;
+constinit thread_local Counts* thread_counts = nullptr;
 
 void end_counts(void* ended) {
   const std::unique_ptr<const Counts> counts(static_cast<Counts*>(ended));
-  mine = nullptr;
+  thread_counts = nullptr;
   for (const Count& count : counts->per_space) {
     if (count.locks > 0) counts->notify(count.space);
   }
@@ -109,12 +109,12 @@ pthread_key_t make_key() {
 
 Counts& counts() {
   static const pthread_key_t key = make_key();
-  if (mine == nullptr) {
+  if (thread_counts == nullptr) {
     auto fresh = std::make_unique<Counts>();
     if (::pthread_setspecific(key, fresh.get()) != 0) throw std::bad_alloc();
-    mine = fresh.release();
+    thread_counts = fresh.release();
   }
-  return *mine;
+  return *thread_counts;
 }
 
 }  // namespace
@@ -149,8 +149,8 @@ void ThreadLocks::taken(const LockSpace& space) {
 }
 
 void ThreadLocks::given_back(const LockSpace& space) noexcept {
-  if (mine == nullptr) return;
-  std::vector<Count>& all = mine->per_space;
+  if (thread_counts == nullptr) return;
+  std::vector<Count>& all = thread_counts->per_space;
   const auto found = std::ranges::find(all, space.number(), &Count::space);
   if (found == all.end()) return;
   if (--found->locks > 0) return;

@@ -8,7 +8,7 @@
 namespace latchkey::inline v1::detail::redis {
 namespace {
 
-using State = WaitingThread::State;
+using ThreadState = WaitingThread::State;
 
 }  // namespace
 
@@ -21,16 +21,16 @@ void LeaderFollowers::enter(WaitingThread& thread, std::uint64_t answered) noexc
 }
 
 bool LeaderFollowers::try_lead(WaitingThread& thread, std::uint64_t answered) noexcept {
-  assert(!thread.is_spinning() && thread.state != State::polling);
+  assert(!thread.is_spinning() && thread.state != ThreadState::polling);
   const bool quiet = std::exchange(thread.seen_arrivals, arrivals_) == arrivals_;
   if (thread.event_loop) ++arrivals_;
   if (is_leader(thread) || takes_over(thread, quiet, answered)) {
     become_leader(thread);
-    thread.state = State::leading;
+    thread.state = ThreadState::leading;
     interrupted_ = false;
     return true;
   }
-  thread.state = State::following;
+  thread.state = ThreadState::following;
   if (thread.event_loop) return false;
   if (backup_leader_ == nullptr) {
     become_watching_backup(thread);
@@ -43,7 +43,7 @@ bool LeaderFollowers::try_lead(WaitingThread& thread, std::uint64_t answered) no
 // `quiet`: no caller has come since the thread tried last.
 bool LeaderFollowers::takes_over(const WaitingThread& thread, bool quiet,
                                  std::uint64_t answered) const noexcept {
-  const bool is_new = thread.state == State::entering;
+  const bool is_new = thread.state == ThreadState::entering;
   const bool claims = is_new || (watches_as_backup(thread) && quiet);
   if (leader_ == nullptr) return claims;
   if (leader_->event_loop) {
@@ -51,7 +51,7 @@ bool LeaderFollowers::takes_over(const WaitingThread& thread, bool quiet,
     return !leader_->is_busy_leading() && (needs_reply || (claims && !is_new));
   }
   // A leader that yields may have to wait for the processor; one that is alone returns soon.
-  if (leader_->state == State::spinning) {
+  if (leader_->state == ThreadState::spinning) {
     return claims && !(is_new && leader_->alone) && !thread.event_loop;
   }
   return is_new && !leader_->is_busy_leading() && !leader_->awaits_reply(answered);
@@ -68,41 +68,42 @@ void LeaderFollowers::become_watching_backup(WaitingThread& thread) noexcept {
 }
 
 void LeaderFollowers::begin_poll(WaitingThread& thread, std::uint64_t generation) noexcept {
-  assert(thread.state == State::leading);
-  thread.state = State::polling;
+  assert(thread.state == ThreadState::leading);
+  thread.state = ThreadState::polling;
   thread.polled_generation = generation;
 }
 
 bool LeaderFollowers::end_poll(WaitingThread& thread) noexcept {
-  assert(thread.state == State::polling);
-  thread.state = is_leader(thread) ? State::leading : State::following;
+  assert(thread.state == ThreadState::polling);
+  thread.state = is_leader(thread) ? ThreadState::leading : ThreadState::following;
   return is_leader(thread);
 }
 
 void LeaderFollowers::begin_spin(WaitingThread& thread) noexcept {
-  assert(thread.state == State::leading || thread.state == State::following);
-  thread.state = State::spinning;
+  assert(thread.state == ThreadState::leading || thread.state == ThreadState::following);
+  thread.state = ThreadState::spinning;
   thread.waiter.set_awake(true);
   ++spinning_threads_;
 }
 
 bool LeaderFollowers::try_lead_spinning(WaitingThread& thread) noexcept {
-  const bool yielded = leader_ != nullptr && leader_->state == State::spinning;
+  const bool yielded = leader_ != nullptr && leader_->state == ThreadState::spinning;
   if (leader_ == nullptr || (yielded && !leader_->alone)) become_leader(thread);
   if (!is_leader(thread)) return false;
-  thread.state = thread.is_spinning() ? State::spinning_leader : State::leading;
+  thread.state = thread.is_spinning() ? ThreadState::spinning_leader : ThreadState::leading;
   if (std::exchange(interrupted_, false)) static_cast<void>(thread.waiter.interrupt());
   return true;
 }
 
 void LeaderFollowers::begin_yield(WaitingThread& thread) noexcept {
   assert(thread.is_spinning());
-  thread.state = State::spinning;
+  thread.state = ThreadState::spinning;
 }
 
 void LeaderFollowers::end_spin(WaitingThread& thread) noexcept {
   assert(thread.is_spinning());
-  thread.state = thread.state == State::spinning_leader ? State::leading : State::following;
+  thread.state =
+      thread.state == ThreadState::spinning_leader ? ThreadState::leading : ThreadState::following;
   thread.alone = false;
   thread.waiter.set_awake(false);
   --spinning_threads_;
@@ -112,7 +113,7 @@ void LeaderFollowers::end_spin(WaitingThread& thread) noexcept {
 // and watch them as the backup leader: spinning threads may have to wait for the processor.
 void LeaderFollowers::end_spin_to_sleep(WaitingThread& thread) noexcept {
   end_spin(thread);
-  thread.state = State::following;
+  thread.state = ThreadState::following;
   if (spinning_threads_ == 0) return static_cast<void>(try_lead_spinning(thread));
   if (is_leader(thread)) leader_ = nullptr;
   if (!has_watching_backup()) become_watching_backup(thread);
@@ -143,7 +144,7 @@ Parker::Wake LeaderFollowers::pass_leadership(const LeaveContext& context) noexc
       loop = each;
     } else if (each->awaits_reply(context.answered)) {
       return promote(*each);
-    } else if (polling == nullptr && each->state == State::polling) {
+    } else if (polling == nullptr && each->state == ThreadState::polling) {
       polling = each;
     }
   }

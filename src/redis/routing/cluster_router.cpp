@@ -22,7 +22,7 @@ bool is_acquire(const Request& request) noexcept {
   return request.verb == Verb::acquire || request.verb == Verb::acquire_all;
 }
 
-bool acquires(const Request& request, const HoldId& id) noexcept {
+bool acquires_hold(const Request& request, const HoldId& id) noexcept {
   if (request.verb == Verb::acquire) return request.id == id;
   return request.verb == Verb::acquire_all &&
          std::ranges::any_of(request.members, [&](const Member& each) { return each.id == id; });
@@ -104,7 +104,7 @@ void ClusterRouter::delay(const QueuedRequest& request, TimePoint now, std::stri
 void ClusterRouter::drop_overtaken(const Request& release) {
   using Delayed = DelayedRequests::Delayed;
   delayed_.drop_acquires(
-      [&](const Request& request) { return acquires(request, release.id); },
+      [&](const Request& request) { return acquires_hold(request, release.id); },
       [&](Delayed& each) { end(*each.request.request, *each.request.sink, each.why); });
 }
 

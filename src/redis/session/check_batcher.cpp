@@ -8,7 +8,7 @@
 
 namespace latchkey::inline v1::detail::redis {
 
-using Kind = InFlightCommand::Kind;
+using CommandKind = InFlightCommand::Kind;
 using Answer = CheckAnswers::Answer;
 
 void CheckBatcher::write(std::size_t count, bool watches) {
@@ -17,8 +17,8 @@ void CheckBatcher::write(std::size_t count, bool watches) {
     requests[index] = pipeline_.unwritten(index).request;
   }
   InFlightCommand& first = pipeline_.unwritten(0);
-  append_check_batch(pipeline_.stream(), {requests.data(), count}, first.kind == Kind::script_text,
-                     layout_);
+  append_check_batch(pipeline_.stream(), {requests.data(), count},
+                     first.kind == CommandKind::script_text, layout_);
   const std::uint64_t end = pipeline_.stream_end();
   first.replies_before = 0;
   first.replies_after = append_notes(count);
@@ -43,14 +43,15 @@ std::uint8_t CheckBatcher::append_notes(std::size_t count) {
 
 void CheckBatcher::on_reply(const redisReply& reply) {
   const CheckAnswers answers = read_check_answers(reply);
-  const bool lacks_script = is_noscript(reply) && pipeline_.front().kind == Kind::script;
+  const bool lacks_script = is_noscript(reply) && pipeline_.front().kind == CommandKind::script;
   const std::size_t count = pipeline_.front().batch;
   for (std::size_t index = 0; index < count; ++index) {
     const Answer answer = answers.of(index);
     if (pipeline_.front().request == nullptr) {
       pipeline_.pop();
     } else if (answer == Answer::unclear) {
-      pipeline_.requeue_front(lacks_script ? Kind::script_text : Kind::script, 0, !lacks_script);
+      pipeline_.requeue_front(lacks_script ? CommandKind::script_text : CommandKind::script, 0,
+                              !lacks_script);
     } else {
       complete(pipeline_.front(), answer);
       pipeline_.pop();

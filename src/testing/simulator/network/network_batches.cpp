@@ -8,7 +8,7 @@
 namespace latchkey::inline v1::sim {
 
 using detail::redis::CheckAnswers;
-using Answer = CheckAnswers::Answer;
+using CheckAnswer = CheckAnswers::Answer;
 
 bool Network::joins_batch(const Request& request) const noexcept {
   const bool checks = request.verb == Verb::renew || request.verb == Verb::verify;
@@ -52,14 +52,14 @@ void Network::deliver_batch(std::uint32_t first) {
     Packet& packet = packets_[index];
     const bool again = packet.applied && world_.scenario.settings.in_order;
     if (packet.dropped || again) {
-      answers.add(Answer::unclear);
+      answers.add(CheckAnswer::unclear);
       continue;
     }
     awaited = carry_out(index) || awaited;
     const Outcome::Kind kind = packets_[index].outcome.kind;
     const bool gone = kind == Outcome::Kind::gone;
     const bool held = kind == Outcome::Kind::granted;
-    answers.add(held ? Answer::held : gone ? Answer::gone : Answer::unclear);
+    answers.add(held ? CheckAnswer::held : gone ? CheckAnswer::gone : CheckAnswer::unclear);
   }
   if (!awaited) return;
   packets_[first].answers = answers;
@@ -72,13 +72,13 @@ void Network::reply_to_batch(std::uint32_t first) {
   for (std::size_t position = 0; position < checks.size(); ++position) {
     Packet& packet = packets_[checks[position]];
     if (packet.original == nullptr || packet.epoch != connections_[packet.client]->epoch) continue;
-    const Answer answer = answers.of(position);
-    if (answer == Answer::unclear) {
+    const CheckAnswer answer = answers.of(position);
+    if (answer == CheckAnswer::unclear) {
       send_alone(checks[position]);
       continue;
     }
     Outcome outcome;
-    outcome.kind = answer == Answer::held ? Outcome::Kind::granted : Outcome::Kind::gone;
+    outcome.kind = answer == CheckAnswer::held ? Outcome::Kind::granted : Outcome::Kind::gone;
     if (outcome.kind != packet.outcome.kind) {
       world_.fail("a check has an outcome that is not the store's");
     }
