@@ -81,21 +81,14 @@ set(latchkey_sources
   src/locks/async/async_latch_wait.cpp
   src/locks/async/async_multi_acquire.cpp
   src/locks/async/async_release.cpp
-  src/locks/coordinator/coordinator.cpp
+  src/locks/coordinator/acquire.cpp
+  src/locks/coordinator/hold_events.cpp
   src/locks/coordinator/hold_table.cpp
-  src/locks/coordinator/logic/acquire_logic.cpp
-  src/locks/coordinator/logic/downgrade_logic.cpp
-  src/locks/coordinator/logic/hand_off_logic.cpp
-  src/locks/coordinator/logic/join_logic.cpp
-  src/locks/coordinator/logic/key_event.cpp
-  src/locks/coordinator/logic/key_logic.cpp
-  src/locks/coordinator/logic/lease_logic.cpp
-  src/locks/coordinator/logic/permit_logic.cpp
-  src/locks/coordinator/logic/release_logic.cpp
-  src/locks/coordinator/logic/subscription_logic.cpp
-  src/locks/coordinator/logic/wait_logic.cpp
-  src/locks/coordinator/logic/yield_logic.cpp
+  src/locks/coordinator/lease.cpp
+  src/locks/coordinator/release.cpp
   src/locks/coordinator/remote_hold.cpp
+  src/locks/coordinator/share.cpp
+  src/locks/coordinator/wait.cpp
   src/locks/coordinator/wait_times.cpp
   src/locks/hold/hold.cpp
   src/locks/hold/multi_hold.cpp

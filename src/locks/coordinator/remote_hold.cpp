@@ -44,6 +44,17 @@ Clock::time_point RemoteHold::due() const noexcept {
   return Clock::never();
 }
 
+void RemoteHold::drop_watchdogs(std::uint32_t count) noexcept {
+  watchdogs -= count;
+  const bool renewed_for_it = joined != nullptr && !held_too_long;
+  if (renewed_for_it) joined->watchdogs -= count;
+}
+
+void RemoteHold::note_held_too_long() noexcept {
+  if (std::exchange(held_too_long, true)) return;
+  if (joined != nullptr) joined->watchdogs -= watchdogs;
+}
+
 bool RemoteHold::move_deadline(Clock::time_point sent_at,
                                std::chrono::milliseconds granted) noexcept {
   const Clock::time_point end = end_of_lease(sent_at, granted);

@@ -322,7 +322,15 @@ class RemoteHold {
   /// PERMIT: how many permits it has.
   [[nodiscard]] std::uint32_t permits() const noexcept { return acquire_request.permits.taken; }
 
+  [[nodiscard]] bool is_old_enough_to_watch(Clock::time_point at) const noexcept {
+    return at >= later(granted_at, watched_from);
+  }
+
   // --- changes ---
+  void drop_watchdogs(std::uint32_t count) noexcept;
+  /// Notes that it is lost because of held_at_most. The watchdog of the hold that it has joined no
+  /// longer renews for it.
+  void note_held_too_long() noexcept;
   void set_permits(const Permits& all) noexcept {
     acquire_request.permits = check_request.permits = release_request.permits = all;
   }

@@ -21,8 +21,8 @@ class ShardLocks;
 
 /// Acquires as BatchAcquire would, in fewer steps, if a backend in the same process answers at
 /// once, no other call of this process needs one of the keys, and no listener gets the grants: one
-/// acquire_all, and no call that waits. It is for MultiAcquire what ImmediateLogic is for
-/// AcquireLogic.
+/// acquire_all, and no call that waits. It is for MultiAcquire what
+/// Coordinator::acquire_at_once is for Coordinator::acquire.
 class ImmediateBatch {
  public:
   static constexpr std::size_t most = 8;  ///< keys

@@ -16,7 +16,7 @@
 
 #include "core/key_table.hpp"
 #include "core/mutex.hpp"
-#include "locks/coordinator/logic/immediate_logic.hpp"
+#include "locks/coordinator/immediate.hpp"
 #include "locks/space/closers.hpp"
 #include "locks/space/due_times.hpp"
 #include "locks/space/shard.hpp"

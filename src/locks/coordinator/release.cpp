@@ -1,19 +1,14 @@
-// The decisions about releasing a lock.
+// Releases: retention after them, claims that were given up, unknown outcomes, and requests to
+// release.
+// tidy: long-file because the end of a hold is decided in one place
 // SPDX-License-Identifier: BSL-1.0
-#include "locks/coordinator/logic/release_logic.hpp"
-
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <string_view>
 #include <utility>
 
-#include "locks/coordinator/logic/acquire_logic.hpp"
-#include "locks/coordinator/logic/downgrade_logic.hpp"
-#include "locks/coordinator/logic/hand_off_logic.hpp"
-#include "locks/coordinator/logic/immediate_logic.hpp"
-#include "locks/coordinator/logic/join_logic.hpp"
-#include "locks/coordinator/logic/lease_logic.hpp"
-#include "locks/coordinator/logic/subscription_logic.hpp"
-#include "locks/coordinator/logic/yield_logic.hpp"
+#include "locks/coordinator/immediate.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -22,96 +17,111 @@ using Expiry = RemoteHold::Expiry;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
 
-void ReleaseLogic::unlock(Call& call) {
+namespace {
+
+Answer answer_of_release(Outcome::Kind kind) noexcept {
+  switch (kind) {
+    case Outcome::Kind::granted: return Answer::granted;
+    case Outcome::Kind::gone: return Answer::lost;
+    case Outcome::Kind::refused: return Answer::refused;
+    case Outcome::Kind::busy:
+    case Outcome::Kind::unknown: break;
+  }
+  return Answer::unavailable;
+}
+
+}  // namespace
+
+void Coordinator::unlock(Call& call, EventContext& event) {
+  event_ = &event;
   call.kind = Call::Kind::release;
   const int mode = is_shared(call.type) ? 1 : 0;
   RemoteHold* newest = nullptr;  // an owner that lost a hold may hold anew: that is unlocked first
-  for (RemoteHold* hold = state_.holds.held_by(call.owner); hold != nullptr;
+  for (RemoteHold* hold = holds_.held_by(call.owner); hold != nullptr;
        hold = HoldTable::next_of_owner(*hold)) {
     if (hold->locks[mode] > 0) newest = hold;
   }
-  if (newest == nullptr) return answer(call, Answer::not_owner);
-  --newest->locks[mode];
-  drop_watchdogs(*newest, 1);  // the watchdog renews every lock()
-  drop_local_hold(*newest, Clock::time_point::min(), &call);
+  if (newest == nullptr) {
+    answer(call, Answer::not_owner);
+  } else {
+    --newest->locks[mode];
+    newest->drop_watchdogs(1);  // the watchdog renews every lock()
+    drop_local_hold(*newest, Clock::time_point::min(), &call);
+  }
+  end_revocations_if_unused();
 }
 
-void ReleaseLogic::release(RemoteHold& hold, LockType type, bool watched,
-                           Clock::time_point retain_until, Call* call, HoldLimits::Number limit) {
+void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
+                          Clock::time_point retain_until, Call* call, EventContext& event,
+                          HoldLimits::Number limit) {
+  event_ = &event;
   if (call != nullptr) call->kind = Call::Kind::release;
   const bool shortened = limit != 0 && end_limit(hold, limit);
   --hold.holds[is_shared(type) ? 1 : 0];
-  --shard().hold_objects;
-  if (watched) drop_watchdogs(hold, 1);
+  --shard_->hold_objects;
+  if (watched) hold.drop_watchdogs(1);
   const bool goes_on = hold.local_holds() > 0 || hold.joiners > 0;
-  if (shortened && goes_on && hold.watchdogs > 0) {
-    LeaseLogic(*this).renew_soon(hold, settings().watchdog);
-  }
+  if (shortened && goes_on && hold.watchdogs > 0) renew_soon(hold, settings().watchdog);
   drop_local_hold(hold, retain_until, call);
+  end_revocations_if_unused();
 }
 
 // The limit is over, but what it has done stays known. Returns whether it may have made the lease
 // at the backend shorter.
-bool ReleaseLogic::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
+bool Coordinator::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
   const bool lost = hold.is_lost(now());
-  if (lost && hold.is_held_too_long(now())) LeaseLogic::note_held_too_long(hold);
+  if (lost && hold.is_held_too_long(now())) hold.note_held_too_long();
   const bool shortened = hold.ends_at_limit() || hold.check_request.in_flight;
   hold.limits.remove(limit);
   return shortened && !lost && hold.joined == nullptr;
 }
 
 // The hold at the backend ends with the last local hold.
-void ReleaseLogic::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
-  probes::released(state_.key.view(), hold);
+void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+  probes::released(key.view(), hold);
   retain_until = std::max(retain_until, hold.keep_until);
   const bool lingers = retain_until > now();
-  if (call != nullptr && !lingers && release_at_once(hold, *call)) return;
+  if (call != nullptr && !lingers && answer_at_once(hold, *call)) return;
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
-  if (!lost && !lingers && HandOffLogic(*this).hand_over(hold, call)) return;
+  if (!lost && !lingers && hand_over(hold, call)) return;
   if (!hold.is_shared_by_owners()) return end_local_holds(hold, retain_until, call);
-  RemoteHold* const last = JoinLogic(*this).leave(hold, retain_until, call);
+  RemoteHold* const last = leave_shared(hold, retain_until, call);
   if (last != nullptr) end_local_holds(*last, last->keep_until, call);
 }
 
-void ReleaseLogic::drop_watchdogs(RemoteHold& hold, std::uint32_t count) noexcept {
-  hold.watchdogs -= count;
-  const bool renewed_for_it = hold.joined != nullptr && !hold.held_too_long;
-  if (renewed_for_it) hold.joined->watchdogs -= count;
-}
-
 // Nobody of this process holds it any more.
-void ReleaseLogic::end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
+void Coordinator::end_local_holds(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
   const bool lost = hold.is_lost(now());
   const bool lingers = retain_until > now();
   // A renewal that fails becomes an acquire, which must not join it.
-  state_.holds.end_joining(hold);
+  holds_.end_joining(hold);
   if (lost) {
-    LeaseLogic(*this).declare_lost(hold, "its lease ended");
+    declare_lost(hold, "its lease ended");
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
   }
   if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {
     // The downgrade for the READs is not needed: they have ended as well.
     answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted);
   }
-  if (!hold.renewals.empty()) LeaseLogic(*this).fail_renewals(hold);
+  if (!hold.renewals.empty()) fail_renewals(hold);
   if (!lost && lingers) return retain(hold, retain_until, call);
-  YieldLogic(*this).before_release(hold);
-  end(hold, call);
-  AcquireLogic(*this).dispatch_waiters();
-  SubscriptionLogic(*this).unsubscribe_if_unused();
+  ask_for_others(hold);
+  start_release(hold, call);
+  dispatch_waiters();
+  unsubscribe_if_unused();
 }
 
-bool ReleaseLogic::release_at_once(RemoteHold& hold, Call& call) {
-  if (context_.immediate == nullptr || hold.local_holds() > 0) return false;
+bool Coordinator::answer_at_once(RemoteHold& hold, Call& call) {
+  if (event_->immediate == nullptr || hold.local_holds() > 0) return false;
   Outcome outcome;
-  if (!ImmediateLogic(home_, *context_.immediate, now()).release(hold, outcome)) return false;
+  if (!end_at_once(hold, *event_->immediate, now(), outcome)) return false;
   if (outcome.kind == Outcome::Kind::granted) {
     if (reports(Event::Kind::released)) report(Event::Kind::released, hold);
     answer(call, Answer::granted);
-    state_.holds.erase_held(hold);
+    holds_.erase_held(hold);
   } else {
-    state_.holds.set_releasing(hold);
+    holds_.set_releasing(hold);
     hold.release_waiter = &call;
     hold.check_at = Clock::never();
     on_release_reply(hold, outcome);
@@ -119,12 +129,12 @@ bool ReleaseLogic::release_at_once(RemoteHold& hold, Call& call) {
   return true;
 }
 
-void ReleaseLogic::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
+void Coordinator::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
   const bool write_ended = hold.exclusive_holds() == 0 && hold.type == LockType::WRITE;
   if (write_ended && !lost && !hold.awaits_downgrade()) {
     hold.downgrade = RemoteHold::Downgrade::wanted;
     hold.downgrade_waiter = call;
-    return DowngradeLogic(*this).send(hold);
+    return send_downgrade(hold);
   }
   if (call == nullptr) return;
   lost ? answer_lost(*call, hold) : answer(*call, Answer::granted);
@@ -132,10 +142,10 @@ void ReleaseLogic::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) 
 
 // The key stays locked although nobody holds it. The hold is released at `until`, and the backend
 // lets it end by itself in case this process is gone by then.
-void ReleaseLogic::retain(RemoteHold& hold, Clock::time_point until, Call* call) {
-  state_.holds.set_retained(hold);
+void Coordinator::retain(RemoteHold& hold, Clock::time_point until, Call* call) {
+  holds_.set_retained(hold);
   hold.retain_until = std::min(until, hold.deadline_point());
-  state_.holds.due_by(hold.retain_until);
+  holds_.due_by(hold.retain_until);
   send_expire(hold);
   hold.release_waiter = call;
   const bool waits = hold.check_request.in_flight && settings().expires;
@@ -143,22 +153,22 @@ void ReleaseLogic::retain(RemoteHold& hold, Clock::time_point until, Call* call)
 }
 
 // The caller waits until the backend knows when the hold ends, because its process may end then.
-void ReleaseLogic::answer_retained(RemoteHold& hold, Answer result) {
+void Coordinator::answer_retained(RemoteHold& hold, Answer result) {
   Call* const call = std::exchange(hold.release_waiter, nullptr);
   if (call == nullptr) return;
   result == Answer::lost ? answer_lost(*call, hold) : answer(*call, result);
 }
 
 // A check in flight is answered first. A hold that may be a WRITE or a READ keeps its lease.
-void ReleaseLogic::send_expire(RemoteHold& hold) {
+void Coordinator::send_expire(RemoteHold& hold) {
   if (!settings().expires || hold.check_request.in_flight || hold.type_is_unsure()) return;
   const auto left = std::chrono::ceil<milliseconds>(hold.retain_until - now());
   if (left.count() <= 0) return;
-  LeaseLogic(*this).send_check(hold, Verb::expire, left);
+  send_check(hold, Verb::expire, left);
   hold.expiry = hold.check_request.in_flight ? Expiry::requested : Expiry::unset;
 }
 
-void ReleaseLogic::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
+void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
   if (hold.expiry == Expiry::unset) send_expire(hold);  // the reply was to a renewal
   if (hold.check_request.in_flight) return;
   if (hold.expiry == Expiry::requested && outcome.kind == Outcome::Kind::granted) {
@@ -166,25 +176,25 @@ void ReleaseLogic::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
   }
   if (outcome.kind != Outcome::Kind::gone) return answer_retained(hold, Answer::granted);
   hold.presence = Presence::gone;
-  LeaseLogic(*this).declare_lost(hold, "the backend no longer had it when it was released");
+  declare_lost(hold, "the backend no longer had it when it was released");
   answer_retained(hold, Answer::lost);
-  end(hold, nullptr);
-  AcquireLogic(*this).dispatch_waiters();
+  start_release(hold, nullptr);
+  dispatch_waiters();
 }
 
-void ReleaseLogic::end(RemoteHold& hold, Call* call) {
-  state_.holds.set_releasing(hold);
+void Coordinator::start_release(RemoteHold& hold, Call* call) {
+  holds_.set_releasing(hold);
   hold.release_waiter = call;
   hold.check_at = Clock::never();
   if (hold.presence != Presence::possible) return erase_if_done(hold);
   send_release(hold);
 }
 
-void ReleaseLogic::send_release(RemoteHold& hold) {
+void Coordinator::send_release(RemoteHold& hold) {
   if (hold.release_request.in_flight) return;
   if (!can_submit()) {
     hold.repeat_at = later(now(), repeat_pause);
-    return state_.holds.due_by(hold.repeat_at);
+    return holds_.due_by(hold.repeat_at);
   }
   hold.release_request.queues =
       hold.acquire_request.queues && is_raced_for(hold.type) && !hold.was_held();
@@ -192,23 +202,23 @@ void ReleaseLogic::send_release(RemoteHold& hold) {
   const bool queued =
       (hold.type == LockType::FAIR || hold.release_request.queues || in_line) && !hold.was_held();
   const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);
-  prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold);
+  prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold, now());
   if (unsure) hold.release_request.type = LockType::WRITE;
   hold.release_request.in_flight = true;
   // If no call waits for the outcome, the timer thread drives the backend for it, as long as
   // something is due.
   hold.repeat_at = hold.release_waiter != nullptr ? Clock::never() : later(now(), repeat_pause);
-  state_.holds.due_by(hold.repeat_at);
+  holds_.due_by(hold.repeat_at);
   submit(hold.release_request);
 }
 
-void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
+void Coordinator::on_release_reply(RemoteHold& hold, Outcome& outcome) {
   hold.release_request.in_flight = false;
   hold.repeat_at = Clock::never();
   const bool confirmed =
       outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
   if (confirmed) hold.presence = Presence::released;
-  YieldLogic(*this).on_release_reply(hold, outcome);
+  note_others(hold, outcome);
   if (hold.stage == Stage::held) return;  // the Locks were closed while it was held
   if (hold.was_held()) report_end(hold, outcome);
   if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {
@@ -219,28 +229,34 @@ void ReleaseLogic::on_release_reply(RemoteHold& hold, Outcome& outcome) {
   }
   if (std::exchange(hold.release_again, false)) return send_release(hold);
   repeat_or_erase(hold, confirmed, outcome);
-  AcquireLogic(*this).dispatch_waiters();
+  dispatch_waiters();
 }
 
 // A copy of an unanswered attempt may run after this release, unless the backend keeps the order.
-void ReleaseLogic::repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome) {
+void Coordinator::repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome) {
   const bool repeats = (!confirmed && !hold.never_ran()) || copy_may_run(hold);
   if (repeats && now() < hold.expires_at) {
     const milliseconds pause = hold.next_repeat_pause(outcome.never_ran && settings().pushes);
     hold.repeat_at = std::min(later(now(), pause), hold.expires_at);
-    state_.holds.due_by(hold.repeat_at);
+    holds_.due_by(hold.repeat_at);
   }
   erase_if_done(hold);
 }
 
+void Coordinator::answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome) {
+  const Answer result = answer_of_release(outcome.kind);
+  if (result == Answer::lost) return answer_lost(call, hold);
+  if (result != Answer::granted) call.reason = std::string_view(outcome.reason);
+  answer(call, result);
+}
+
 // Reports exactly one end of each hold: lost, released, or release unconfirmed. The release of an
 // expired hold only wakes waiters, so nothing is wrong if it has no reply.
-void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
+void Coordinator::report_end(RemoteHold& hold, const Outcome& outcome) {
   if (hold.end_reported || hold.is_marked_lost()) return;
   const bool gone = outcome.kind == Outcome::Kind::gone;
   if (gone && hold.release_waiter != nullptr) {
-    return LeaseLogic(*this).declare_lost(hold,
-                                          "the backend no longer had it when it was released");
+    return declare_lost(hold, "the backend no longer had it when it was released");
   }
   if (gone || outcome.kind == Outcome::Kind::granted || hold.has_expired(now())) {
     hold.end_reported = true;
@@ -255,74 +271,164 @@ void ReleaseLogic::report_end(RemoteHold& hold, const Outcome& outcome) {
   }
 }
 
-void ReleaseLogic::abandon(RemoteHold& claim) {
+void Coordinator::abandon(RemoteHold& claim) {
   claim.call = nullptr;
-  state_.holds.set_releasing(claim);
+  holds_.set_releasing(claim);
   claim.poll_at = Clock::never();
   claim.may_be_at_backend() ? send_release(claim) : erase_if_done(claim);
 }
 
-void ReleaseLogic::tick(RemoteHold& hold) {
+void Coordinator::tick_release(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
     if (now() < hold.retain_until && !hold.is_lost(now())) return;
     answer_retained(hold, Answer::granted);
-    end(hold, nullptr);
-    return AcquireLogic(*this).dispatch_waiters();
+    start_release(hold, nullptr);
+    return dispatch_waiters();
   }
   if (now() < hold.repeat_at) return;
   if (!hold.release_request.in_flight) return send_release(hold);
   hold.repeat_at = later(now(), repeat_pause);
 }
 
-void ReleaseLogic::leave(const Call& call) {
-  state_.holds.for_each([&](RemoteHold& hold) {
+void Coordinator::leave(const Call& call, EventContext& event) {
+  event_ = &event;
+  holds_.for_each([&](RemoteHold& hold) {
     if (hold.downgrade_waiter == &call) hold.downgrade_waiter = nullptr;
     if (hold.release_waiter != &call) return;
     hold.release_waiter = nullptr;
     if (hold.release_request.in_flight) hold.repeat_at = later(now(), repeat_pause);
-    state_.holds.due_by(hold.due());
+    holds_.due_by(hold.due());
   });
 }
 
 // A release may be repeated for longer than anybody waits for a notification, so the subscription
 // ends before the repetitions do.
-void ReleaseLogic::erase_if_done(RemoteHold& hold) {
+void Coordinator::erase_if_done(RemoteHold& hold) {
   if (hold.stage != Stage::releasing || hold.local_holds() > 0) return;
   if (hold.has_request_in_flight()) return;
   if (hold.subscription.stage == Subscription::Stage::on) {
-    return SubscriptionLogic(*this).unsubscribe(hold.subscription);
+    return unsubscribe(hold.subscription);
   }
-  if (hold.repeat_at == Clock::never() && hold.subscription.ended()) state_.holds.erase(hold);
+  if (hold.repeat_at == Clock::never() && hold.subscription.ended()) holds_.erase(hold);
 }
 
 // Nobody knows in which state the thread left what the lock guards. The key therefore stays locked
 // until the lease ends, as if the whole process had ended.
-void ReleaseLogic::owner_ended(Owner owner) {
-  state_.holds.for_each([&](RemoteHold& hold) {
+void Coordinator::owner_ended(Owner owner, EventContext& event) {
+  event_ = &event;
+  holds_.for_each([&](RemoteHold& hold) {
     const std::uint32_t locks = hold.locks[0] + hold.locks[1];
     if (hold.stage != Stage::held || hold.owner != owner || locks == 0) return;
     if (reports(Event::Kind::abandoned)) {
       report(Event::Kind::abandoned, hold, "its thread ended while it held by lock()");
     }
-    drop_watchdogs(hold, locks);
+    hold.drop_watchdogs(locks);
     hold.locks[0] = hold.locks[1] = 0;
     if (hold.local_holds() == 0) drop_local_hold(hold, hold.deadline_point(), nullptr);
   });
+  end_revocations_if_unused();
+}
+
+void Coordinator::withdraw(RemoteHold& claim, EventContext& event) {
+  event_ = &event;
+  abandon(claim);
+}
+
+// --- the end ---
+
+void Coordinator::end_holds(EventContext& event) {
+  event_ = &event;
+  holds_.for_each([&](RemoteHold& hold) { close(hold); });
+  end_revocations_if_unused();
 }
 
 // A retained key whose end the backend knows stays locked for as long as was requested. The holder
 // of a hold with a lock_delay may still be working, and releases it when it ends.
-void ReleaseLogic::close(RemoteHold& hold) {
+void Coordinator::close(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
     answer_retained(hold, Answer::granted);
     if (hold.expiry != Expiry::unset) hold.presence = Presence::gone;
-    return end(hold, nullptr);
+    return start_release(hold, nullptr);
   }
   if (hold.stage != Stage::held || hold.presence != Presence::possible) return;
   if (hold.joined != nullptr) return;  // the hold that it has joined is closed, too
-  LeaseLogic(*this).declare_lost(hold, "its Locks were closed");
+  declare_lost(hold, "its Locks were closed");
   if (!hold.is_left_to_expire()) send_release(hold);
 }
 
+void Coordinator::inherit() noexcept {
+  holds_.for_each([](RemoteHold& hold) {
+    hold.inherited.store(true, std::memory_order_relaxed);
+    hold.lost.store(true, std::memory_order_relaxed);
+  });
+}
+
+void Coordinator::reset() noexcept {
+  due_at = Clock::never();
+  holds_.reset_due();
+  end_silence();
+  unattended_due_ = Clock::never();
+  busy_at_ = {};
+  yielding_ = {};
+  grants_unused_until_ = Clock::never();
+  grants_refused_until_ = {};
+  no_permits_until_ = {};
+}
+
+// --- requests to release ---
+
+void Coordinator::subscribe_to_revocations() {
+  if (revocations_.stage != Subscription::Stage::off) return;
+  revocations_.request.revocations = true;
+  send_subscribe(revocations_, nullptr, LockType::REENTRANT, HoldId{settings().space, 0});
+}
+
+void Coordinator::listen_for_revocation(RemoteHold& hold, EventContext& event) {
+  event_ = &event;
+  if (hold.stage != Stage::held || hold.listens.load(std::memory_order_relaxed)) return;
+  subscribe_to_revocations();
+  // Without memory for the request the next question tries again.
+  const bool sent = revocations_.stage != Subscription::Stage::off;
+  hold.listens.store(sent, std::memory_order_release);
+}
+
+bool Coordinator::is_listened_to() {
+  bool any = false;
+  holds_.for_each([&](const RemoteHold& hold) {
+    any = any || (hold.stage == Stage::held && hold.local_holds() > 0 &&
+                  hold.listens.load(std::memory_order_relaxed));
+  });
+  return any;
+}
+
+// A subscribe without a reply may have run, and the backend subscribes anew with each connection:
+// it counts as a subscription. One that was refused leaves the holder without revocations.
+void Coordinator::on_revocations_reply(bool subscribing, const Outcome& outcome) {
+  Subscription& subscription = revocations_;
+  if (!subscribing && outcome.never_ran) return retry_unsubscribe(subscription);
+  const bool refused = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
+  subscription.stage = subscribing && !refused ? Subscription::Stage::on : Subscription::Stage::off;
+  if (subscribing) return end_revocations_if_unused();
+  if (is_listened_to()) subscribe_to_revocations();
+}
+
+// A request to release is for those who hold now. Later holders, to whom the lock is not handed on
+// within the process, know nothing of it.
+void Coordinator::on_revoked() {
+  holds_.for_each([&](RemoteHold& hold) {
+    if (hold.stage != Stage::held || hold.is_lost(now())) return;
+    if (hold.revoked.load(std::memory_order_relaxed)) return;
+    if (hold.revocation.stop_possible()) {
+      try {
+        event_->out.effects_for_others().stops.push_back(hold.revocation);
+      } catch (const std::bad_alloc&) {
+        return;  // the request is not heard
+      }
+    }
+    hold.revoked.store(true, std::memory_order_release);
+    const bool is_held = hold.local_holds() > 0;
+    if (is_held && reports(Event::Kind::revoked)) report(Event::Kind::revoked, hold);
+  });
+}
+
 }  // namespace latchkey::inline v1::detail
-// tidy: long-file because the end of a hold is decided in one place

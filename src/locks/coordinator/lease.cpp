@@ -1,25 +1,30 @@
-// The decisions about the lease of a hold.
+// The lease of a hold: renewal, verification, downgrade and loss.
+// tidy: long-file because the life of one lease is one subject
 // SPDX-License-Identifier: BSL-1.0
-#include "locks/coordinator/logic/lease_logic.hpp"
-
 #include <algorithm>
+#include <chrono>
 #include <new>
+#include <string_view>
 #include <utility>
 
-#include "locks/coordinator/logic/acquire_logic.hpp"
-#include "locks/coordinator/logic/downgrade_logic.hpp"
-#include "locks/coordinator/logic/join_logic.hpp"
-#include "locks/coordinator/logic/release_logic.hpp"
-#include "locks/coordinator/logic/subscription_logic.hpp"
+#include "locks/coordinator/immediate.hpp"
 
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
+using Downgrade = RemoteHold::Downgrade;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
 using Watch = RemoteHold::Watch;
 
-void LeaseLogic::extend(RemoteHold& hold, milliseconds lease, Call& call) {
+namespace {
+
+constexpr std::string_view lost_by_limit = "it was held for as long as held_at_most allows";
+
+}  // namespace
+
+void Coordinator::extend(RemoteHold& hold, milliseconds lease, Call& call, EventContext& event) {
+  event_ = &event;
   call.kind = Call::Kind::extend;
   if (hold.stage != Stage::held || hold.is_lost(now())) return answer(call, Answer::lost);
   const bool is_beyond = later(now(), lease) > hold.limits.earliest();
@@ -28,7 +33,7 @@ void LeaseLogic::extend(RemoteHold& hold, milliseconds lease, Call& call) {
   wait_for_renewal(call, hold);
 }
 
-void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
+void Coordinator::wait_for_renewal(Call& call, RemoteHold& hold) {
   RemoteHold& renewed = hold.at_backend();
   call.hold = &hold;
   call.list = &renewed.renewals;
@@ -40,7 +45,7 @@ void LeaseLogic::wait_for_renewal(Call& call, RemoteHold& hold) {
 }
 
 // A renewal that brings a longer lock_delay is for no shorter a lease than is left.
-bool LeaseLogic::suffices_for(Call& call, RemoteHold& hold) {
+bool Coordinator::suffices_for(Call& call, RemoteHold& hold) {
   call.want = length_of(call.lease);
   const milliseconds wanted = delay_of(call.lease);
   RemoteHold& renewed = hold.at_backend();
@@ -57,30 +62,30 @@ bool LeaseLogic::suffices_for(Call& call, RemoteHold& hold) {
 // reply. It takes the place of the watchdog's next renewal, so it requests no less. A hold that is
 // being downgraded is renewed when it is surely a READ: until then the backend may have no hold of
 // the type that a renewal names.
-void LeaseLogic::renew(RemoteHold& hold, milliseconds lease) {
+void Coordinator::renew(RemoteHold& hold, milliseconds lease) {
   if (hold.watchdogs > 0) lease = std::max(lease, settings().watchdog);
   if (!hold.check_request.in_flight && !hold.awaits_downgrade()) {
     return send_check(hold, Verb::renew, lease);
   }
   hold.wanted = std::max(hold.wanted, lease);
-  if (!hold.check_request.in_flight) DowngradeLogic(*this).send(hold);
+  if (!hold.check_request.in_flight) send_downgrade(hold);
 }
 
-void LeaseLogic::renew_soon(RemoteHold& hold, milliseconds lease) {
+void Coordinator::renew_soon(RemoteHold& hold, milliseconds lease) {
   constexpr Clock::duration most = milliseconds(50);
   const Clock::duration pause = std::min(most, (hold.deadline_point() - now()) / 4);
   hold.wanted = std::max(hold.wanted, lease);
   hold.check_at = std::min(hold.check_at, later(now(), pause));
-  state_.holds.due_by(hold.check_at);
+  holds_.due_by(hold.check_at);
 }
 
-void LeaseLogic::renew_soon_for(const Call& call, RemoteHold& hold) {
+void Coordinator::renew_soon_for(const Call& call, RemoteHold& hold) {
   const milliseconds wanted = length_of(call.lease);
   if (!two_thirds_remain(hold, wanted)) renew_soon(hold, wanted);
 }
 
-void LeaseLogic::check(RemoteHold& hold) {
-  if (hold.awaits_downgrade()) return DowngradeLogic(*this).send(hold);
+void Coordinator::check(RemoteHold& hold) {
+  if (hold.awaits_downgrade()) return send_downgrade(hold);
   const bool watched = hold.watchdogs > 0;
   const milliseconds period = hold.period(settings().watchdog);
   if (hold.wanted.count() > 0) {
@@ -91,14 +96,14 @@ void LeaseLogic::check(RemoteHold& hold) {
   send_check(hold, Verb::verify, milliseconds(0));
 }
 
-void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
+void Coordinator::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   if (!can_submit()) {
     if (verb == Verb::renew) hold.wanted = std::max(hold.wanted, lease);
     hold.check_at = later(now(), repeat_pause);
-    return state_.holds.due_by(hold.check_at);
+    return holds_.due_by(hold.check_at);
   }
   if (hold.has_limit()) keep_to_limit(hold, verb, lease);
-  prepare(hold.check_request, verb, hold);
+  prepare(hold.check_request, verb, hold, now());
   const bool leases = verb == Verb::renew || verb == Verb::downgrade;
   hold.check_request.lock_delay = leases ? hold.delay : milliseconds(0);
   hold.check_request.lease = lease + hold.check_request.lock_delay;
@@ -108,21 +113,21 @@ void LeaseLogic::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   hold.expires_at =
       std::max(hold.expires_at, later(hold.check_request.sent, hold.check_request.lease));
   hold.check_at = Clock::never();
-  if (state_.holds.due() <= now()) state_.find_due();  // the due time was this check's
+  if (holds_.due() <= now()) find_due();  // the due time was this check's
   submit(hold.check_request);
 }
 
-void LeaseLogic::ask_to_watch(RemoteHold& hold) {
+void Coordinator::ask_to_watch(RemoteHold& hold) {
   const bool follows_change = hold.watch == Watch::changed;
   hold.check_request.watch = can_be_watched(hold) && hold.stage == Stage::held && !follows_change &&
-                             is_old_enough_to_watch(hold, now());
+                             hold.is_old_enough_to_watch(now());
   hold.watch = hold.check_request.watch ? Watch::on : Watch::off;
 }
 
 // The last renewal brings the deadline to the limit. From then on the hold is only verified. One
 // that brings a longer lock_delay to the backend is for no less than the deadline, after which the
 // lock_delay begins.
-void LeaseLogic::keep_to_limit(const RemoteHold& hold, Verb& verb, milliseconds& lease) {
+void Coordinator::keep_to_limit(const RemoteHold& hold, Verb& verb, milliseconds& lease) {
   if (verb == Verb::renew && hold.ends_at_limit() && hold.has_whole_delay()) {
     verb = Verb::verify;
     lease = milliseconds(0);
@@ -133,12 +138,11 @@ void LeaseLogic::keep_to_limit(const RemoteHold& hold, Verb& verb, milliseconds&
   }
 }
 
-void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
+void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   hold.check_request.in_flight = false;
-  if (hold.check_request.verb == Verb::downgrade)
-    return DowngradeLogic(*this).on_reply(hold, outcome);
-  if (hold.stage == Stage::retained) return ReleaseLogic(*this).on_expire_reply(hold, outcome);
-  if (hold.stage != Stage::held) return ReleaseLogic(*this).erase_if_done(hold);
+  if (hold.check_request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
+  if (hold.stage == Stage::retained) return on_expire_reply(hold, outcome);
+  if (hold.stage != Stage::held) return erase_if_done(hold);
   if (hold.is_marked_lost()) return;
   if (outcome.kind == Outcome::Kind::gone) {
     if (!may_be_write_again(hold)) hold.presence = Presence::gone;
@@ -150,22 +154,22 @@ void LeaseLogic::on_check_reply(RemoteHold& hold, Outcome& outcome) {
     return declare_lost(hold, lost_before_renewal);
   }
   if (!granted) retry_check(hold);
-  state_.holds.due_by(hold.check_at);
+  holds_.due_by(hold.check_at);
   answer_renewals(hold, outcome);
-  DowngradeLogic(*this).cancel_if_reentered(hold);
-  if (granted) check_if_asked_again(hold);
+  cancel_downgrade_if_reentered(hold);
+  if (granted) check_again_if_wanted(hold);
 }
 
-void LeaseLogic::check_if_asked_again(RemoteHold& hold) {
+void Coordinator::check_again_if_wanted(RemoteHold& hold) {
   const bool changed = hold.watch == Watch::changed;
   if (changed || hold.wanted.count() > 0 || hold.awaits_downgrade()) check(hold);
 }
 
 // Moves the deadline. False: a thread has seen it pass since the time of this event was read.
-bool LeaseLogic::on_renewed(RemoteHold& hold) {
+bool Coordinator::on_renewed(RemoteHold& hold) {
   if (hold.check_request.verb == Verb::renew) {
     if (!hold.move_deadline_by_check()) return false;
-    if (hold.joiners > 0) JoinLogic(*this).on_renewed(hold);
+    if (hold.joiners > 0) renew_joiners(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
   hold.check_at = next_check(hold, hold.check_request.sent);
@@ -174,7 +178,7 @@ bool LeaseLogic::on_renewed(RemoteHold& hold) {
 
 // A failed renewal that no call waits for stays wanted: otherwise the hold would end with the
 // shorter lease that it was granted for.
-void LeaseLogic::retry_check(RemoteHold& hold) {
+void Coordinator::retry_check(RemoteHold& hold) {
   constexpr Clock::duration least = milliseconds(10);
   constexpr Clock::duration most = std::chrono::seconds(1);
   if (hold.check_request.verb == Verb::renew && hold.renewals.empty()) {
@@ -183,7 +187,7 @@ void LeaseLogic::retry_check(RemoteHold& hold) {
   hold.check_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
 }
 
-void LeaseLogic::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
+void Coordinator::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
   for (Call* call = hold.renewals.first(); call != nullptr;) {
     Call& waiting = *std::exchange(call, call->next);
     if (!answer_renewal(waiting, hold, outcome)) set_alarm(waiting);
@@ -192,7 +196,7 @@ void LeaseLogic::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
 
 // A call is answered by a renewal that requested enough, and the whole lock_delay. False: the call
 // waits for the next one.
-bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome) {
+bool Coordinator::answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome) {
   using LastReply = Call::LastReply;
   const bool acquires = call.kind == Call::Kind::acquire;
   const bool granted = outcome.kind == Outcome::Kind::granted;
@@ -209,7 +213,7 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
   hold.renewals.remove(call);
   call.list = nullptr;
   if (reached) {
-    if (acquires) count(call, *call.hold);
+    if (acquires) enter(call, *call.hold);
     answer(call, Answer::granted);
   } else {
     call.reason = std::string_view(outcome.reason);
@@ -219,7 +223,7 @@ bool LeaseLogic::answer_renewal(Call& call, RemoteHold& hold, const Outcome& out
   return true;
 }
 
-void LeaseLogic::fail_renewals(RemoteHold& hold) {
+void Coordinator::fail_renewals(RemoteHold& hold) {
   IntrusiveList<Call>& renewals = hold.at_backend().renewals;
   const auto first = [&] {
     Call* call = renewals.first();
@@ -232,26 +236,26 @@ void LeaseLogic::fail_renewals(RemoteHold& hold) {
     call->hold = nullptr;
     if (call->kind != Call::Kind::acquire) {
       answer(*call, Answer::lost);
-    } else if (shard().closed) {
+    } else if (shard_->closed) {
       answer(*call, Answer::closed);
     } else {
-      AcquireLogic(*this).enqueue(*call);
+      enqueue(*call);
     }
   }
 }
 
-void LeaseLogic::declare_lost(RemoteHold& hold, std::string_view reason) {
+void Coordinator::declare_lost(RemoteHold& hold, std::string_view reason) {
   if (!mark_lost(hold, reason)) return;
-  if (hold.joiners > 0) JoinLogic(*this).on_lost(hold, reason);
+  if (hold.joiners > 0) lose_joiners(hold, reason);
   if (Call* const call = std::exchange(hold.downgrade_waiter, nullptr)) answer_lost(*call, hold);
   fail_renewals(hold);
-  AcquireLogic(*this).dispatch_waiters();
+  dispatch_waiters();
 }
 
-bool LeaseLogic::mark_lost(RemoteHold& hold, std::string_view reason) {
+bool Coordinator::mark_lost(RemoteHold& hold, std::string_view reason) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return false;
-  probes::lost(state_.key.view(), hold);
-  if (hold.has_reached_limit(now())) note_held_too_long(hold);
+  probes::lost(key.view(), hold);
+  if (hold.has_reached_limit(now())) hold.note_held_too_long();
   if (hold.held_too_long) reason = lost_by_limit;
   hold.check_at = Clock::never();
   hold.wanted = milliseconds(0);
@@ -261,23 +265,18 @@ bool LeaseLogic::mark_lost(RemoteHold& hold, std::string_view reason) {
   return true;
 }
 
-void LeaseLogic::note_held_too_long(RemoteHold& hold) noexcept {
-  if (std::exchange(hold.held_too_long, true)) return;
-  if (hold.joined != nullptr) hold.joined->watchdogs -= hold.watchdogs;
-}
-
-void LeaseLogic::request_stop(RemoteHold& hold) noexcept {
+void Coordinator::request_stop(RemoteHold& hold) noexcept {
   hold.stop_pending = false;
   try {
-    context_.out.effects_for_others().stops.push_back(hold.stop);
+    event_->out.effects_for_others().stops.push_back(hold.stop);
   } catch (const std::bad_alloc&) {
     hold.stop_pending = true;
     hold.check_at = later(now(), milliseconds(100));
-    state_.holds.due_by(hold.check_at);
+    holds_.due_by(hold.check_at);
   }
 }
 
-void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {
+void Coordinator::on_hold_notified(RemoteHold& hold, Notification::Kind kind) {
   if (hold.joined != nullptr) return;  // the hold that it has joined is notified, too
   if (kind == Notification::Kind::gone) {
     hold.presence = Presence::gone;
@@ -288,7 +287,7 @@ void LeaseLogic::on_notification(RemoteHold& hold, Notification::Kind kind) {
   }
 }
 
-void LeaseLogic::on_change(RemoteHold& hold, bool of_one_key) {
+void Coordinator::on_change(RemoteHold& hold, bool of_one_key) {
   constexpr Clock::duration pause = std::chrono::seconds(1);
   if (hold.joined != nullptr || hold.is_lost(now())) return;
   const bool in_flight = hold.check_request.in_flight;
@@ -298,14 +297,12 @@ void LeaseLogic::on_change(RemoteHold& hold, bool of_one_key) {
   } else if (!of_one_key) {
     const Clock::time_point at = later(hold.check_request.sent, pause);
     hold.check_at = std::min(hold.check_at, std::max(now(), at));
-    state_.holds.due_by(hold.check_at);
+    holds_.due_by(hold.check_at);
   }
 }
 
-void LeaseLogic::tick(RemoteHold& hold) {
-  if (now() >= hold.subscription.retry_at) {
-    SubscriptionLogic(*this).unsubscribe(hold.subscription);
-  }
+void Coordinator::tick_hold(RemoteHold& hold) {
+  if (now() >= hold.subscription.retry_at) unsubscribe(hold.subscription);
   switch (hold.stage) {
     case Stage::claim: return;
     case Stage::held:
@@ -319,9 +316,84 @@ void LeaseLogic::tick(RemoteHold& hold) {
       if (!hold.check_request.in_flight && now() >= hold.check_at) check(hold);
       return;
     case Stage::retained:
-    case Stage::releasing: return ReleaseLogic(*this).tick(hold);
+    case Stage::releasing: return tick_release(hold);
   }
 }
 
+// --- a WRITE that becomes a READ ---
+//
+// The local holds of a WRITE have ended while READs inside it are left: the backend makes a READ of
+// the same id of it.
+
+void Coordinator::send_downgrade(RemoteHold& hold) {
+  if (hold.check_request.in_flight) return;  // it is sent after that reply
+  for (Call* call = hold.renewals.first(); call != nullptr;) {
+    Call& waiting = *std::exchange(call, call->next);
+    if (waiting.kind != Call::Kind::acquire || is_shared(waiting.type)) continue;
+    // From here on the hold may be a READ, which no WRITE enters.
+    hold.renewals.remove(waiting);
+    waiting.list = nullptr;
+    answer_deadlock(waiting, LockType::READ, hold);
+  }
+  hold.downgrade = Downgrade::sent;
+  send_check(hold, Verb::downgrade, hold.period(settings().watchdog));
+}
+
+// Another thread of the owner re-entered before the downgrade was sent: the hold stays a WRITE.
+void Coordinator::cancel_downgrade_if_reentered(RemoteHold& hold) {
+  if (!hold.awaits_downgrade() || hold.exclusive_holds() == 0) return;
+  hold.downgrade = Downgrade::none;
+  Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
+  if (call != nullptr) answer(*call, Answer::granted);
+}
+
+void Coordinator::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  if (hold.stage == Stage::releasing) return on_late_downgrade_reply(hold, outcome);
+  Call* const call = std::exchange(hold.downgrade_waiter, nullptr);
+  if (hold.stage == Stage::retained) {
+    if (granted) become_read(hold);
+    send_expire(hold);
+    if (!hold.check_request.in_flight) answer_retained(hold, Answer::granted);
+    if (call != nullptr) answer_release(*call, hold, outcome);
+    return dispatch_waiters();
+  }
+  const bool lost = hold.is_lost(now()) || (granted && !hold.move_deadline_by_check());
+  if (outcome.kind == Outcome::Kind::gone || lost) {
+    if (call != nullptr) answer_lost(*call, hold);
+    if (outcome.kind == Outcome::Kind::gone) hold.presence = Presence::gone;
+    return declare_lost(hold, "the backend no longer had it");
+  }
+  if (granted) {
+    become_read(hold);
+    hold.check_at = next_check(hold, hold.check_request.sent);
+  } else {
+    hold.check_at = later(now(), milliseconds(50));
+  }
+  holds_.due_by(hold.check_at);
+  if (call != nullptr) answer_release(*call, hold, outcome);
+  if (!granted) answer_renewals(hold, outcome);
+  if (granted) check_again_if_wanted(hold);
+  dispatch_waiters();
+}
+
+// The READs ended before the reply. Their release ends a WRITE as well, so if the outcome of the
+// downgrade is unknown, the reply to the release says whether the WRITE is over. A downgrade that
+// the release has overtaken finds nothing.
+void Coordinator::on_late_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
+  const bool over = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone ||
+                    hold.presence == Presence::released;
+  if (hold.downgrade_waiter != nullptr && (over || !hold.release_request.in_flight)) {
+    Call& call = *std::exchange(hold.downgrade_waiter, nullptr);
+    over ? answer(call, Answer::granted) : answer_release(call, hold, outcome);
+  }
+  erase_if_done(hold);
+}
+
+// A late copy of the acquire would make a WRITE of it once more, which the release must find.
+void Coordinator::become_read(RemoteHold& hold) noexcept {
+  holds_.set_read(hold);
+  hold.downgrade = copy_may_run(hold) ? Downgrade::unsure : Downgrade::none;
+}
+
 }  // namespace latchkey::inline v1::detail
-// tidy: long-file because the life of one lease is one subject
