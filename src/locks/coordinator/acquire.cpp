@@ -17,10 +17,10 @@
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
-using Attempts = RemoteHold::Attempts;
 using LastReply = Call::LastReply;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
+using Trace = AcquireProgress::Trace;
 
 namespace {
 
@@ -41,7 +41,19 @@ constexpr std::chrono::seconds permit_place{3};
 }  // namespace
 
 // --- a call comes ---
+//
+//   acquire ── the owner holds the key ─────────────▶ reenter ──▶ answer, or a renewal (lease.cpp)
+//      │ └──── nobody uses the key, and the backend
+//      ▼       is in this process ──────────────────▶ start_at_once
+//   enqueue ──▶ dispatch_waiters ──▶ dispatch_front ──▶ start_attempt ──▶ send_acquire ◀─┐
+//                                                                             │          │
+//   establish ◀── granted ── on_acquire_reply ◀── completed ◀── the backend ◀─┘          │
+//      │                        └──── busy, or no reply ──▶ wait.cpp ── a release, or ───┘
+//      ▼                                                                the next poll
+//   answer, and dispatch_waiters for those behind
 
+// An owner that holds the key already re-enters. Any other call waits in a queue, if only for as
+// long as its attempt takes.
 void Coordinator::acquire(Call& call, EventContext& event) {
   event_ = &event;
   call.kind = Call::Kind::acquire;
@@ -58,7 +70,8 @@ void Coordinator::acquire(Call& call, EventContext& event) {
   enqueue(call);
 }
 
-// A call that is not granted at once waits with the claim that it has already.
+// Takes an idle key without the queue. A call that the backend does not grant at once joins the
+// queue with the claim that its attempt has made.
 bool Coordinator::start_at_once(Call& call) {
   Outcome outcome;
   RemoteHold* const claim = try_at_once(call, *event_->immediate, now(), outcome);
@@ -73,7 +86,7 @@ bool Coordinator::start_at_once(Call& call) {
   call.silent_since = now();
   waiters_.push_back(call);
   waiters_.started(call);
-  if (claim->attempts == Attempts::none) {
+  if (claim->acquire.trace == Trace::none) {
     send_acquire(*claim);
   } else {
     on_acquire_reply(*claim, outcome);
@@ -82,6 +95,8 @@ bool Coordinator::start_at_once(Call& call) {
   return true;
 }
 
+// An owner enters its hold again in the same type, or by a READ inside a WRITE. The call gets a
+// local hold at once if enough of the lease is left for it, and otherwise after a renewal.
 void Coordinator::reenter(Call& call, RemoteHold& hold) {
   const LockType held_as = hold.local_type();
   const bool same = call.type == held_as && (hold.fenced || !call.wants_token());
@@ -107,6 +122,8 @@ void Coordinator::reenter_same_owner(RemoteHold& hold) {
   }
 }
 
+// FAIR calls attempt at once, because the backend keeps their order. All others queue in this
+// process, and only the front attempts.
 void Coordinator::enqueue(Call& call) {
   call.hold = nullptr;
   call.ticket = shard_->ticket();
@@ -124,8 +141,10 @@ void Coordinator::enqueue(Call& call) {
   set_alarm(call);
 }
 
-// One check for a blocker serves all READs in front, because the holds of this process block them
-// alike. One of the READs makes the attempts, and the others join its hold.
+// The front starts unless a hold of this process blocks it, or a release in flight is about to tell
+// whether other processes wait. If the front is a READ, the READs right behind it start with it:
+// the holds of this process block them alike, one of them makes the attempts, and the others join
+// it.
 bool Coordinator::dispatch_front() {
   const bool reads = waiters_.front()->type == LockType::READ;
   const auto starts_read = [&] {
@@ -147,6 +166,8 @@ bool Coordinator::dispatch_front() {
   return false;
 }
 
+// The call gets its claim, and attempts now unless it knows that it would be in vain or that others
+// come first.
 void Coordinator::start_attempt(Call& call) {
   if (call.hold != nullptr) return;
   try {
@@ -160,7 +181,7 @@ void Coordinator::start_attempt(Call& call) {
   yields(call) ? postpone_for_others(*call.hold) : send_acquire(*call.hold);
 }
 
-// Everything that may throw std::bad_alloc comes before the first change.
+// All that may throw std::bad_alloc comes before the first change.
 void Coordinator::make_claim_of(Call& call) {
   if (!can_submit()) throw std::bad_alloc();
   RemoteHold& claim = make_claim(call);
@@ -171,19 +192,20 @@ void Coordinator::make_claim_of(Call& call) {
   const bool in_turn = call.waits && now() < yielding_.foreign_until;
   const bool others_wait = waiters_.front() == &call && (call.next != nullptr || in_turn);
   const bool hands_over = call.wants_token() && is_raced_for(call.type) && !call.bundled;
-  if (hands_over && others_wait) claim.acquire_request.tokens = block_of_tokens;
+  if (hands_over && others_wait) claim.acquire.request.tokens = block_of_tokens;
   call.hold = &claim;
 }
 
 void Coordinator::prepare_acquire(RemoteHold& claim) {
   Call& call = *claim.call;
-  RemoteHold::HoldRequest& request = claim.acquire_request;
+  OwnedRequest& request = claim.acquire.request;
   prepare(request, Verb::acquire, claim, now());
   request.lease = claim.lease + claim.delay;
   request.queue_wait = queue_wait_of(call);
   request.queues = takes_place(claim);
-  request.in_flight = true;
-  // A place in a queue may outlive the lease.
+  claim.acquire.start();
+  // The claim leaves nothing at the backend after `expires_at`. A place in a queue may outlive the
+  // lease.
   milliseconds stays = request.lease;
   if (claim.type == LockType::FAIR) {
     milliseconds place = request.queue_wait;
@@ -196,8 +218,6 @@ void Coordinator::prepare_acquire(RemoteHold& claim) {
     stays = std::max<milliseconds>(stays, permit ? permit_place : process_queue_stay);
   }
   claim.expires_at = std::max(claim.expires_at, later(request.sent, stays));
-  claim.poll_at = Clock::never();
-  claim.retry_requested = false;
   if (call.last_reply != LastReply::unknown) call.silent_since = request.sent;
 }
 
@@ -221,11 +241,11 @@ milliseconds Coordinator::queue_wait_of(const Call& call) {
 void Coordinator::send_acquire(RemoteHold& claim) {
   Call& call = *claim.call;
   if (!call.bundled && !can_submit()) {
-    claim.poll_at = later(now(), repeat_pause);
+    claim.acquire.poll_at = later(now(), repeat_pause);
     return set_alarm(call);
   }
   prepare_acquire(claim);
-  if (!call.bundled) submit(claim.acquire_request);
+  if (!call.bundled) submit(claim.acquire.request);
   set_alarm(call);
 }
 
@@ -273,20 +293,21 @@ void Coordinator::note_reply(const Request& request, const Outcome& outcome) noe
   }
 }
 
+// A grant ends the wait, and so does a refusal. After a busy reply or none the call waits on.
 void Coordinator::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
-  claim.acquire_request.in_flight = false;
-  claim.note_attempt(outcome);
+  const bool again = claim.acquire.end();
+  claim.acquire.note(outcome);
   Call* const call = claim.call;
   if (call == nullptr) return on_late_acquire_reply(claim, outcome);
   if (outcome.kind == Outcome::Kind::granted) {
-    note_permits_left(claim, outcome);
+    note_permits_left(claim, outcome, again);
     claim.in_force = claim.lease;
-    return establish(claim, outcome.token, end_of_lease(claim.acquire_request.sent, claim.lease));
+    return establish(claim, outcome.token, end_of_lease(claim.acquire.request.sent, claim.lease));
   }
   call->holder = std::move(outcome.holder);
   call->reason = std::move(outcome.reason);
   switch (outcome.kind) {
-    case Outcome::Kind::busy: return wait_for_release(claim, outcome);
+    case Outcome::Kind::busy: return wait_for_release(claim, outcome, again);
     case Outcome::Kind::refused: return give_up(*call, Answer::refused);
     case Outcome::Kind::granted:
     case Outcome::Kind::gone:
@@ -299,12 +320,13 @@ void Coordinator::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
 void Coordinator::on_late_acquire_reply(RemoteHold& claim, const Outcome& outcome) {
   const bool in_order = settings().in_order;
   const bool busy = outcome.kind == Outcome::Kind::busy;
-  if (busy) claim.place = outcome.place;
-  const bool queued = busy && (claim.type == LockType::FAIR || claim.place != 0);
+  if (busy) claim.place.number = outcome.place;
+  const bool queued = busy && (claim.type == LockType::FAIR || claim.place.number != 0);
   const bool left_something =
       outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
-  if (claim.release_request.in_flight) claim.release_again = left_something && !in_order;
-  if (claim.never_ran() && !claim.release_request.in_flight) claim.repeat_at = Clock::never();
+  ReleaseProgress& release = claim.release;
+  if (release.in_flight() && left_something && !in_order) release.want_another();
+  if (claim.never_ran() && !release.in_flight()) release.repeat_at = Clock::never();
   const bool released = claim.presence == Presence::released;
   if (released && (left_something || copy_may_run(claim))) return send_release(claim);
   erase_if_done(claim);
@@ -315,24 +337,26 @@ void Coordinator::on_late_acquire_reply(RemoteHold& claim, const Outcome& outcom
 void Coordinator::on_grant(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
-  const Clock::time_point deadline = end_of_lease(claim.place_sent, lease);
+  const Clock::time_point deadline = end_of_lease(claim.place.sent_at, lease);
   const bool too_little = (fair && !enough_remains(deadline, lease)) || claim.delay.count() != 0;
   // One more attempt finds the hold, with its lock_delay, or confirms it if grants are not offered.
   if (too_little || !settings().grants) return retry_now(claim);
-  claim.place = 0;
+  claim.place.number = 0;
   claim.in_force = lease;
   establish(claim, token, deadline);
   if (claim.stage != Stage::held) return;
-  claim.check_at = Clock::never();  // it counted from the last attempt
+  claim.check.due_at = Clock::never();  // it counted from the last attempt
   renew_soon(claim, claim.lease);
 }
 
+// The claim becomes the hold of its call, and the calls behind it may start: READs beside a READ,
+// re-entries of the same owner. A grant whose lease has already ended is given back.
 void Coordinator::establish(RemoteHold& claim, std::uint64_t token, Clock::time_point deadline) {
   Call& call = *claim.call;
   if (deadline <= now()) return restart_after_late_grant(claim);
   waiters_.remove(call);
   claim.call = nullptr;
-  claim.poll_at = Clock::never();
+  claim.acquire.poll_at = Clock::never();
   grant(claim, call, token, deadline, now());
   holds_.due_by(claim.subscription.retry_at);
   if (claim.type == LockType::READ) offer_to_reads(claim);
@@ -343,7 +367,7 @@ void Coordinator::establish(RemoteHold& claim, std::uint64_t token, Clock::time_
   unsubscribe_if_unused();
 }
 
-// The next attempt has an id of its own.
+// The call starts over with a new claim, whose id no late release of the old one can end.
 void Coordinator::restart_after_late_grant(RemoteHold& claim) {
   Call& call = *claim.call;
   call.hold = nullptr;
@@ -409,7 +433,7 @@ void Coordinator::report(Event::Kind kind, const RemoteHold& hold, std::string_v
   publish(kind, hold, [&](Event& event) {
     describe_hold(event, hold, now());
     event.held = now() - hold.granted_at;
-    if (kind == Event::Kind::renewed) event.late = now() - hold.check_was_due;
+    if (kind == Event::Kind::renewed) event.late = now() - hold.check.was_due;
     event.text = text;
     event.held_too_long = hold.held_too_long;
   });

@@ -23,7 +23,7 @@
 #include "locks/coordinator/event_context.hpp"
 #include "locks/coordinator/hold_table.hpp"
 #include "locks/coordinator/remote_hold.hpp"
-#include "locks/coordinator/subscription.hpp"
+#include "locks/coordinator/requests.hpp"
 #include "locks/coordinator/wait_queues.hpp"
 #include "locks/coordinator/wait_times.hpp"
 #include "locks/coordinator/yielding.hpp"
@@ -273,7 +273,7 @@ class Coordinator {
     holds_.due_by(due_without_holds());
   }
   void tick_call(Call& call);
-  void wait_for_release(RemoteHold& claim, const Outcome& outcome);
+  void wait_for_release(RemoteHold& claim, const Outcome& outcome, bool again);
   void wait_for_answer(RemoteHold& claim);
   void report_waiting(Call& call);
   void give_up(Call& call, Answer answer);
@@ -444,7 +444,7 @@ class Coordinator {
   /// `hold` was lost: so are the holds that have joined it.
   void lose_joiners(RemoteHold& hold, std::string_view reason);
   /// Notes whether permits are left, by `grant`, the reply that grants `claim`.
-  void note_permits_left(const RemoteHold& claim, const Outcome& grant);
+  void note_permits_left(const RemoteHold& claim, const Outcome& grant, bool again);
   /// The first attempt of `call` would be in vain: the last permit was granted, and a release will
   /// be notified.
   [[nodiscard]] bool no_permits_left(const Call& call);

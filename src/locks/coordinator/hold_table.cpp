@@ -37,7 +37,7 @@ const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
     // Its joiners are in the list, too.
     if (hold->joiners > 0 && hold->local_holds() == 0) continue;
     if (hold->stage == Stage::releasing) {
-      if (hold->release_request.in_flight && !in_order) return hold;
+      if (hold->release.in_flight() && !in_order) return hold;
       continue;
     }
     if (!hold->is_lost(event.now())) return hold;

@@ -59,13 +59,13 @@ inline bool Coordinator::enough_remains(Clock::time_point deadline,
 /// Whether a copy of an unanswered acquire may run after the release, because the backend does not
 /// keep the order.
 inline bool Coordinator::copy_may_run(const RemoteHold& hold) const noexcept {
-  return hold.attempts == RemoteHold::Attempts::unanswered && !settings().in_order;
+  return hold.acquire.trace == AcquireProgress::Trace::unanswered && !settings().in_order;
 }
 
 /// Whether a late copy of the original WRITE acquire may still run after the downgrade: the backend
 /// may then have a READ and a WRITE in turn.
 inline bool Coordinator::may_be_write_again(const RemoteHold& hold) const noexcept {
-  return hold.type == LockType::READ && hold.acquire_request.type == LockType::WRITE &&
+  return hold.type == LockType::READ && hold.acquire.request.type == LockType::WRITE &&
          !settings().in_order;
 }
 
@@ -128,7 +128,7 @@ inline RemoteHold& Coordinator::make_claim(const AcquireTerms& terms) {
   claim.origin = terms.origin;
   claim.lease = length_of(terms.lease);
   claim.delay = delay_of(terms.lease);
-  claim.acquire_request.tokens = 1;
+  claim.acquire.request.tokens = 1;
   claim.fenced = terms.wants_token();
   if (terms.type == LockType::PERMIT) claim.set_permits(terms.permits);
   if (!settings().announcement.empty()) announce(claim);
@@ -140,9 +140,9 @@ inline RemoteHold& Coordinator::make_claim(const AcquireTerms& terms) {
 /// those that were reserved; this hold gets the first.
 inline void Coordinator::grant(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
                                Clock::time_point deadline, Clock::time_point now) {
-  claim.note_attempt(RemoteHold::Attempts::ran);
+  claim.acquire.note(AcquireProgress::Trace::ran);
   holds_.set_held(claim);
-  claim.spare_tokens = token > 0 ? claim.acquire_request.tokens - 1 : 0;
+  claim.spare_tokens = token > 0 ? claim.acquire.request.tokens - 1 : 0;
   claim.token = token - claim.spare_tokens;
   claim.granted_at = now;
   claim.delay_in_force = claim.delay;
@@ -152,23 +152,22 @@ inline void Coordinator::grant(RemoteHold& claim, const AcquireTerms& terms, std
   }
   claim.deadline.set(deadline);
   count_local_hold(terms, claim);
-  claim.check_at = next_check(claim, claim.acquire_request.sent);
-  holds_.due_by(std::min(deadline, claim.check_at));
+  claim.check.due_at = next_check(claim, claim.acquire.request.sent);
+  holds_.due_by(std::min(deadline, claim.check.due_at));
 }
 
 /// Adds one local hold. The first with the lease `watchdog` brings the next check forward.
 inline void Coordinator::count_local_hold(const AcquireTerms& terms, RemoteHold& hold) {
-  auto& local_holds = terms.by_lock ? hold.locks : hold.holds;
-  ++local_holds[is_shared(terms.type) ? 1 : 0];
+  ++(terms.by_lock ? hold.locks : hold.holds).of(terms.type);
   if (!terms.by_lock) ++shard_->hold_objects;
   if (terms.member != nullptr) hold.unreported = hold.unreported || hold.local_holds() == 1;
   if (!terms.lease.is_watchdog()) return;
   if (hold.joined != nullptr) ++hold.watchdogs;
   RemoteHold& renewed = hold.at_backend();
   if (renewed.watchdogs++ == 0) {
-    const Clock::time_point last = std::max(renewed.granted_at, renewed.check_request.sent);
-    renewed.check_at = std::min(renewed.check_at, next_check(renewed, last));
-    holds_.due_by(renewed.check_at);
+    const Clock::time_point last = std::max(renewed.granted_at, renewed.check.request.sent);
+    renewed.check.due_at = std::min(renewed.check.due_at, next_check(renewed, last));
+    holds_.due_by(renewed.check.due_at);
   }
 }
 
@@ -184,7 +183,7 @@ inline void Coordinator::count_local_hold(const AcquireTerms& terms, RemoteHold&
 [[gnu::always_inline]] inline RemoteHold& Coordinator::claim_at_once(const AcquireTerms& terms,
                                                                      Clock::time_point now) {
   RemoteHold& claim = make_claim(terms);
-  RemoteHold::HoldRequest& request = claim.acquire_request;
+  OwnedRequest& request = claim.acquire.request;
   prepare(request, Verb::acquire, claim, now);
   request.lease = claim.lease + claim.delay;
   request.queue_wait = std::chrono::milliseconds(0);
@@ -211,11 +210,11 @@ inline void Coordinator::count_local_hold(const AcquireTerms& terms, RemoteHold&
                                                                    Outcome& outcome) noexcept {
   try {
     RemoteHold& claim = claim_at_once(terms, now);
-    if (backend.answer(claim.acquire_request, outcome)) {
+    if (backend.answer(claim.acquire.request, outcome)) {
       if (outcome.kind == Outcome::Kind::granted) [[likely]] {
         grant_in_full(claim, terms, outcome.token, now);
       } else {
-        claim.note_attempt(outcome);
+        claim.acquire.note(outcome);
       }
     }
     return &claim;
@@ -233,8 +232,8 @@ inline void Coordinator::count_local_hold(const AcquireTerms& terms, RemoteHold&
   const bool alone = waiters_.empty() && subscription_.ended() && revocations_.ended() &&
                      holds_.contains_only(hold) && hold.is_settled();
   if (!alone || hold.is_lost(now)) return false;
-  prepare(hold.release_request, Verb::release, hold, now);
-  return backend.answer(hold.release_request, outcome);
+  prepare(hold.release.request, Verb::release, hold, now);
+  return backend.answer(hold.release.request, outcome);
 }
 
 // An acquire that is not granted at once is made again as a call, whose attempt it is.

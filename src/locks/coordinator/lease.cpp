@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using Downgrade = RemoteHold::Downgrade;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
-using Watch = RemoteHold::Watch;
+using Watch = CheckProgress::Watch;
 
 namespace {
 
@@ -64,19 +64,19 @@ bool Coordinator::suffices_for(Call& call, RemoteHold& hold) {
 // the type that a renewal names.
 void Coordinator::renew(RemoteHold& hold, milliseconds lease) {
   if (hold.watchdogs > 0) lease = std::max(lease, settings().watchdog);
-  if (!hold.check_request.in_flight && !hold.awaits_downgrade()) {
+  if (!hold.check.in_flight() && !hold.awaits_downgrade()) {
     return send_check(hold, Verb::renew, lease);
   }
-  hold.wanted = std::max(hold.wanted, lease);
-  if (!hold.check_request.in_flight) send_downgrade(hold);
+  hold.check.want(lease);
+  if (!hold.check.in_flight()) send_downgrade(hold);
 }
 
 void Coordinator::renew_soon(RemoteHold& hold, milliseconds lease) {
   constexpr Clock::duration most = milliseconds(50);
   const Clock::duration pause = std::min(most, (hold.deadline_point() - now()) / 4);
-  hold.wanted = std::max(hold.wanted, lease);
-  hold.check_at = std::min(hold.check_at, later(now(), pause));
-  holds_.due_by(hold.check_at);
+  hold.check.want(lease);
+  hold.check.due_at = std::min(hold.check.due_at, later(now(), pause));
+  holds_.due_by(hold.check.due_at);
 }
 
 void Coordinator::renew_soon_for(const Call& call, RemoteHold& hold) {
@@ -88,8 +88,8 @@ void Coordinator::check(RemoteHold& hold) {
   if (hold.awaits_downgrade()) return send_downgrade(hold);
   const bool watched = hold.watchdogs > 0;
   const milliseconds period = hold.period(settings().watchdog);
-  if (hold.wanted.count() > 0) {
-    const milliseconds lease = std::exchange(hold.wanted, milliseconds(0));
+  if (hold.check.wanted.count() > 0) {
+    const milliseconds lease = std::exchange(hold.check.wanted, milliseconds(0));
     return send_check(hold, Verb::renew, watched ? std::max(lease, period) : lease);
   }
   if (watched || hold.pins > 0) return send_check(hold, Verb::renew, period);
@@ -98,30 +98,30 @@ void Coordinator::check(RemoteHold& hold) {
 
 void Coordinator::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   if (!can_submit()) {
-    if (verb == Verb::renew) hold.wanted = std::max(hold.wanted, lease);
-    hold.check_at = later(now(), repeat_pause);
-    return holds_.due_by(hold.check_at);
+    if (verb == Verb::renew) hold.check.want(lease);
+    hold.check.due_at = later(now(), repeat_pause);
+    return holds_.due_by(hold.check.due_at);
   }
   if (hold.has_limit()) keep_to_limit(hold, verb, lease);
-  prepare(hold.check_request, verb, hold, now());
+  prepare(hold.check.request, verb, hold, now());
   const bool leases = verb == Verb::renew || verb == Verb::downgrade;
-  hold.check_request.lock_delay = leases ? hold.delay : milliseconds(0);
-  hold.check_request.lease = lease + hold.check_request.lock_delay;
-  hold.check_request.in_flight = true;
+  hold.check.request.lock_delay = leases ? hold.delay : milliseconds(0);
+  hold.check.request.lease = lease + hold.check.request.lock_delay;
+  hold.check.start();
   ask_to_watch(hold);
-  hold.check_was_due = std::min(hold.check_at, hold.check_request.sent);
+  hold.check.was_due = std::min(hold.check.due_at, hold.check.request.sent);
   hold.expires_at =
-      std::max(hold.expires_at, later(hold.check_request.sent, hold.check_request.lease));
-  hold.check_at = Clock::never();
+      std::max(hold.expires_at, later(hold.check.request.sent, hold.check.request.lease));
+  hold.check.due_at = Clock::never();
   if (holds_.due() <= now()) find_due();  // the due time was this check's
-  submit(hold.check_request);
+  submit(hold.check.request);
 }
 
 void Coordinator::ask_to_watch(RemoteHold& hold) {
-  const bool follows_change = hold.watch == Watch::changed;
-  hold.check_request.watch = can_be_watched(hold) && hold.stage == Stage::held && !follows_change &&
+  const bool follows_change = hold.check.watch == Watch::changed;
+  hold.check.request.watch = can_be_watched(hold) && hold.stage == Stage::held && !follows_change &&
                              hold.is_old_enough_to_watch(now());
-  hold.watch = hold.check_request.watch ? Watch::on : Watch::off;
+  hold.check.watch = hold.check.request.watch ? Watch::on : Watch::off;
 }
 
 // The last renewal brings the deadline to the limit. From then on the hold is only verified. One
@@ -139,8 +139,8 @@ void Coordinator::keep_to_limit(const RemoteHold& hold, Verb& verb, milliseconds
 }
 
 void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
-  hold.check_request.in_flight = false;
-  if (hold.check_request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
+  hold.check.end();
+  if (hold.check.request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
   if (hold.stage == Stage::retained) return on_expire_reply(hold, outcome);
   if (hold.stage != Stage::held) return erase_if_done(hold);
   if (hold.is_marked_lost()) return;
@@ -154,25 +154,25 @@ void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
     return declare_lost(hold, lost_before_renewal);
   }
   if (!granted) retry_check(hold);
-  holds_.due_by(hold.check_at);
+  holds_.due_by(hold.check.due_at);
   answer_renewals(hold, outcome);
   cancel_downgrade_if_reentered(hold);
   if (granted) check_again_if_wanted(hold);
 }
 
 void Coordinator::check_again_if_wanted(RemoteHold& hold) {
-  const bool changed = hold.watch == Watch::changed;
-  if (changed || hold.wanted.count() > 0 || hold.awaits_downgrade()) check(hold);
+  const bool changed = hold.check.watch == Watch::changed;
+  if (changed || hold.check.wanted.count() > 0 || hold.awaits_downgrade()) check(hold);
 }
 
 // Moves the deadline. False: a thread has seen it pass since the time of this event was read.
 bool Coordinator::on_renewed(RemoteHold& hold) {
-  if (hold.check_request.verb == Verb::renew) {
+  if (hold.check.request.verb == Verb::renew) {
     if (!hold.move_deadline_by_check()) return false;
     if (hold.joiners > 0) renew_joiners(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
-  hold.check_at = next_check(hold, hold.check_request.sent);
+  hold.check.due_at = next_check(hold, hold.check.request.sent);
   return true;
 }
 
@@ -181,10 +181,10 @@ bool Coordinator::on_renewed(RemoteHold& hold) {
 void Coordinator::retry_check(RemoteHold& hold) {
   constexpr Clock::duration least = milliseconds(10);
   constexpr Clock::duration most = std::chrono::seconds(1);
-  if (hold.check_request.verb == Verb::renew && hold.renewals.empty()) {
-    hold.wanted = std::max(hold.wanted, hold.check_request.lease_of_holder());
+  if (hold.check.request.verb == Verb::renew && hold.renewals.empty()) {
+    hold.check.want(hold.check.lease_of_holder());
   }
-  hold.check_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
+  hold.check.due_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
 }
 
 void Coordinator::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
@@ -200,12 +200,12 @@ bool Coordinator::answer_renewal(Call& call, RemoteHold& hold, const Outcome& ou
   using LastReply = Call::LastReply;
   const bool acquires = call.kind == Call::Kind::acquire;
   const bool granted = outcome.kind == Outcome::Kind::granted;
-  const bool renewed = granted && hold.check_request.verb == Verb::renew;
-  const bool long_enough = (renewed && hold.check_request.lease_of_holder() >= call.want) ||
-                           (granted && hold.ends_at_limit());
+  const bool renewed = granted && hold.check.request.verb == Verb::renew;
+  const bool long_enough =
+      (renewed && hold.check.lease_of_holder() >= call.want) || (granted && hold.ends_at_limit());
   const bool reached = long_enough && hold.has_whole_delay();
   if (!reached && (granted || acquires)) {
-    hold.wanted = std::max(hold.wanted, call.want);
+    hold.check.want(call.want);
     if (!granted) call.last_reply = LastReply::unknown;
     if (granted && call.last_reply == LastReply::unknown) call.last_reply = LastReply::none;
     return false;
@@ -257,8 +257,8 @@ bool Coordinator::mark_lost(RemoteHold& hold, std::string_view reason) {
   probes::lost(key.view(), hold);
   if (hold.has_reached_limit(now())) hold.note_held_too_long();
   if (hold.held_too_long) reason = lost_by_limit;
-  hold.check_at = Clock::never();
-  hold.wanted = milliseconds(0);
+  hold.check.due_at = Clock::never();
+  hold.check.wanted = milliseconds(0);
   if (hold.end_reported) return true;
   if (hold.stop.stop_possible()) request_stop(hold);
   if (reports(Event::Kind::lost)) report(Event::Kind::lost, hold, reason);
@@ -271,8 +271,8 @@ void Coordinator::request_stop(RemoteHold& hold) noexcept {
     event_->out.effects_for_others().stops.push_back(hold.stop);
   } catch (const std::bad_alloc&) {
     hold.stop_pending = true;
-    hold.check_at = later(now(), milliseconds(100));
-    holds_.due_by(hold.check_at);
+    hold.check.due_at = later(now(), milliseconds(100));
+    holds_.due_by(hold.check.due_at);
   }
 }
 
@@ -281,7 +281,7 @@ void Coordinator::on_hold_notified(RemoteHold& hold, Notification::Kind kind) {
   if (kind == Notification::Kind::gone) {
     hold.presence = Presence::gone;
     declare_lost(hold, "the backend took it away");
-  } else if (kind == Notification::Kind::link_up && !hold.check_request.in_flight &&
+  } else if (kind == Notification::Kind::link_up && !hold.check.in_flight() &&
              !hold.is_lost(now())) {
     check(hold);
   }
@@ -290,14 +290,14 @@ void Coordinator::on_hold_notified(RemoteHold& hold, Notification::Kind kind) {
 void Coordinator::on_change(RemoteHold& hold, bool of_one_key) {
   constexpr Clock::duration pause = std::chrono::seconds(1);
   if (hold.joined != nullptr || hold.is_lost(now())) return;
-  const bool in_flight = hold.check_request.in_flight;
-  if (hold.watch == Watch::on || (in_flight && !of_one_key)) {
-    hold.watch = Watch::changed;
+  const bool in_flight = hold.check.in_flight();
+  if (hold.check.watch == Watch::on || (in_flight && !of_one_key)) {
+    hold.check.watch = Watch::changed;
     if (!in_flight) check(hold);
   } else if (!of_one_key) {
-    const Clock::time_point at = later(hold.check_request.sent, pause);
-    hold.check_at = std::min(hold.check_at, std::max(now(), at));
-    holds_.due_by(hold.check_at);
+    const Clock::time_point at = later(hold.check.request.sent, pause);
+    hold.check.due_at = std::min(hold.check.due_at, std::max(now(), at));
+    holds_.due_by(hold.check.due_at);
   }
 }
 
@@ -307,13 +307,13 @@ void Coordinator::tick_hold(RemoteHold& hold) {
     case Stage::claim: return;
     case Stage::held:
       if (hold.is_marked_lost()) {
-        if (hold.stop_pending && now() >= hold.check_at) request_stop(hold);
+        if (hold.stop_pending && now() >= hold.check.due_at) request_stop(hold);
         return;
       }
       if (now() >= hold.deadline_point() || hold.has_reached_limit(now())) {
         return declare_lost(hold, "its lease ended");
       }
-      if (!hold.check_request.in_flight && now() >= hold.check_at) check(hold);
+      if (!hold.check.in_flight() && now() >= hold.check.due_at) check(hold);
       return;
     case Stage::retained:
     case Stage::releasing: return tick_release(hold);
@@ -326,7 +326,7 @@ void Coordinator::tick_hold(RemoteHold& hold) {
 // the same id of it.
 
 void Coordinator::send_downgrade(RemoteHold& hold) {
-  if (hold.check_request.in_flight) return;  // it is sent after that reply
+  if (hold.check.in_flight()) return;  // it is sent after that reply
   for (Call* call = hold.renewals.first(); call != nullptr;) {
     Call& waiting = *std::exchange(call, call->next);
     if (waiting.kind != Call::Kind::acquire || is_shared(waiting.type)) continue;
@@ -354,7 +354,7 @@ void Coordinator::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
   if (hold.stage == Stage::retained) {
     if (granted) become_read(hold);
     send_expire(hold);
-    if (!hold.check_request.in_flight) answer_retained(hold, Answer::granted);
+    if (!hold.check.in_flight()) answer_retained(hold, Answer::granted);
     if (call != nullptr) answer_release(*call, hold, outcome);
     return dispatch_waiters();
   }
@@ -366,11 +366,11 @@ void Coordinator::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
   }
   if (granted) {
     become_read(hold);
-    hold.check_at = next_check(hold, hold.check_request.sent);
+    hold.check.due_at = next_check(hold, hold.check.request.sent);
   } else {
-    hold.check_at = later(now(), milliseconds(50));
+    hold.check.due_at = later(now(), milliseconds(50));
   }
-  holds_.due_by(hold.check_at);
+  holds_.due_by(hold.check.due_at);
   if (call != nullptr) answer_release(*call, hold, outcome);
   if (!granted) answer_renewals(hold, outcome);
   if (granted) check_again_if_wanted(hold);
@@ -383,7 +383,7 @@ void Coordinator::on_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
 void Coordinator::on_late_downgrade_reply(RemoteHold& hold, const Outcome& outcome) {
   const bool over = outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone ||
                     hold.presence == Presence::released;
-  if (hold.downgrade_waiter != nullptr && (over || !hold.release_request.in_flight)) {
+  if (hold.downgrade_waiter != nullptr && (over || !hold.release.in_flight())) {
     Call& call = *std::exchange(hold.downgrade_waiter, nullptr);
     over ? answer(call, Answer::granted) : answer_release(call, hold, outcome);
   }

@@ -13,7 +13,7 @@
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
-using Expiry = RemoteHold::Expiry;
+using Expiry = RemoteHold::Retention::Expiry;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
 
@@ -35,16 +35,15 @@ Answer answer_of_release(Outcome::Kind kind) noexcept {
 void Coordinator::unlock(Call& call, EventContext& event) {
   event_ = &event;
   call.kind = Call::Kind::release;
-  const int mode = is_shared(call.type) ? 1 : 0;
   RemoteHold* newest = nullptr;  // an owner that lost a hold may hold anew: that is unlocked first
   for (RemoteHold* hold = holds_.held_by(call.owner); hold != nullptr;
        hold = HoldTable::next_of_owner(*hold)) {
-    if (hold->locks[mode] > 0) newest = hold;
+    if (hold->locks.of(call.type) > 0) newest = hold;
   }
   if (newest == nullptr) {
     answer(call, Answer::not_owner);
   } else {
-    --newest->locks[mode];
+    --newest->locks.of(call.type);
     newest->drop_watchdogs(1);  // the watchdog renews every lock()
     drop_local_hold(*newest, Clock::time_point::min(), &call);
   }
@@ -57,7 +56,7 @@ void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
   event_ = &event;
   if (call != nullptr) call->kind = Call::Kind::release;
   const bool shortened = limit != 0 && end_limit(hold, limit);
-  --hold.holds[is_shared(type) ? 1 : 0];
+  --hold.holds.of(type);
   --shard_->hold_objects;
   if (watched) hold.drop_watchdogs(1);
   const bool goes_on = hold.local_holds() > 0 || hold.joiners > 0;
@@ -71,7 +70,7 @@ void Coordinator::release(RemoteHold& hold, LockType type, bool watched,
 bool Coordinator::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
   const bool lost = hold.is_lost(now());
   if (lost && hold.is_held_too_long(now())) hold.note_held_too_long();
-  const bool shortened = hold.ends_at_limit() || hold.check_request.in_flight;
+  const bool shortened = hold.ends_at_limit() || hold.check.in_flight();
   hold.limits.remove(limit);
   return shortened && !lost && hold.joined == nullptr;
 }
@@ -79,7 +78,7 @@ bool Coordinator::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
 // The hold at the backend ends with the last local hold.
 void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_until, Call* call) {
   probes::released(key.view(), hold);
-  retain_until = std::max(retain_until, hold.keep_until);
+  retain_until = std::max(retain_until, hold.retention.asked_until);
   const bool lingers = retain_until > now();
   if (call != nullptr && !lingers && answer_at_once(hold, *call)) return;
   const bool lost = hold.is_lost(now());
@@ -87,7 +86,7 @@ void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_unt
   if (!lost && !lingers && hand_over(hold, call)) return;
   if (!hold.is_shared_by_owners()) return end_local_holds(hold, retain_until, call);
   RemoteHold* const last = leave_shared(hold, retain_until, call);
-  if (last != nullptr) end_local_holds(*last, last->keep_until, call);
+  if (last != nullptr) end_local_holds(*last, last->retention.asked_until, call);
 }
 
 // Nobody of this process holds it any more.
@@ -100,7 +99,7 @@ void Coordinator::end_local_holds(RemoteHold& hold, Clock::time_point retain_unt
     declare_lost(hold, "its lease ended");
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
   }
-  if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {
+  if (hold.downgrade_waiter != nullptr && !hold.check.in_flight(Verb::downgrade)) {
     // The downgrade for the READs is not needed: they have ended as well.
     answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted);
   }
@@ -123,7 +122,7 @@ bool Coordinator::answer_at_once(RemoteHold& hold, Call& call) {
   } else {
     holds_.set_releasing(hold);
     hold.release_waiter = &call;
-    hold.check_at = Clock::never();
+    hold.check.due_at = Clock::never();
     on_release_reply(hold, outcome);
   }
   return true;
@@ -144,11 +143,11 @@ void Coordinator::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
 // lets it end by itself in case this process is gone by then.
 void Coordinator::retain(RemoteHold& hold, Clock::time_point until, Call* call) {
   holds_.set_retained(hold);
-  hold.retain_until = std::min(until, hold.deadline_point());
-  holds_.due_by(hold.retain_until);
+  hold.retention.until = std::min(until, hold.deadline_point());
+  holds_.due_by(hold.retention.until);
   send_expire(hold);
   hold.release_waiter = call;
-  const bool waits = hold.check_request.in_flight && settings().expires;
+  const bool waits = hold.check.in_flight() && settings().expires;
   if (!waits) answer_retained(hold, Answer::granted);
 }
 
@@ -161,18 +160,18 @@ void Coordinator::answer_retained(RemoteHold& hold, Answer result) {
 
 // A check in flight is answered first. A hold that may be a WRITE or a READ keeps its lease.
 void Coordinator::send_expire(RemoteHold& hold) {
-  if (!settings().expires || hold.check_request.in_flight || hold.type_is_unsure()) return;
-  const auto left = std::chrono::ceil<milliseconds>(hold.retain_until - now());
+  if (!settings().expires || hold.check.in_flight() || hold.type_is_unsure()) return;
+  const auto left = std::chrono::ceil<milliseconds>(hold.retention.until - now());
   if (left.count() <= 0) return;
   send_check(hold, Verb::expire, left);
-  hold.expiry = hold.check_request.in_flight ? Expiry::requested : Expiry::unset;
+  hold.retention.expiry = hold.check.in_flight() ? Expiry::requested : Expiry::unset;
 }
 
 void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
-  if (hold.expiry == Expiry::unset) send_expire(hold);  // the reply was to a renewal
-  if (hold.check_request.in_flight) return;
-  if (hold.expiry == Expiry::requested && outcome.kind == Outcome::Kind::granted) {
-    hold.expiry = Expiry::confirmed;
+  if (hold.retention.expiry == Expiry::unset) send_expire(hold);  // the reply was to a renewal
+  if (hold.check.in_flight()) return;
+  if (hold.retention.expiry == Expiry::requested && outcome.kind == Outcome::Kind::granted) {
+    hold.retention.expiry = Expiry::confirmed;
   }
   if (outcome.kind != Outcome::Kind::gone) return answer_retained(hold, Answer::granted);
   hold.presence = Presence::gone;
@@ -185,49 +184,47 @@ void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
 void Coordinator::start_release(RemoteHold& hold, Call* call) {
   holds_.set_releasing(hold);
   hold.release_waiter = call;
-  hold.check_at = Clock::never();
+  hold.check.due_at = Clock::never();
   if (hold.presence != Presence::possible) return erase_if_done(hold);
   send_release(hold);
 }
 
 void Coordinator::send_release(RemoteHold& hold) {
-  if (hold.release_request.in_flight) return;
+  if (hold.release.in_flight()) return;
   if (!can_submit()) {
-    hold.repeat_at = later(now(), repeat_pause);
-    return holds_.due_by(hold.repeat_at);
+    hold.release.repeat_at = later(now(), repeat_pause);
+    return holds_.due_by(hold.release.repeat_at);
   }
-  hold.release_request.queues =
-      hold.acquire_request.queues && is_raced_for(hold.type) && !hold.was_held();
-  const bool in_line = hold.place != 0 && hold.type != LockType::PERMIT;
+  hold.release.request.queues =
+      hold.acquire.request.queues && is_raced_for(hold.type) && !hold.was_held();
+  const bool in_line = hold.place.number != 0 && hold.type != LockType::PERMIT;
   const bool queued =
-      (hold.type == LockType::FAIR || hold.release_request.queues || in_line) && !hold.was_held();
+      (hold.type == LockType::FAIR || hold.release.request.queues || in_line) && !hold.was_held();
   const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);
-  prepare(hold.release_request, queued || unsure ? Verb::leave : Verb::release, hold, now());
-  if (unsure) hold.release_request.type = LockType::WRITE;
-  hold.release_request.in_flight = true;
+  prepare(hold.release.request, queued || unsure ? Verb::leave : Verb::release, hold, now());
+  if (unsure) hold.release.request.type = LockType::WRITE;
   // If no call waits for the outcome, the timer thread drives the backend for it, as long as
   // something is due.
-  hold.repeat_at = hold.release_waiter != nullptr ? Clock::never() : later(now(), repeat_pause);
-  holds_.due_by(hold.repeat_at);
-  submit(hold.release_request);
+  hold.release.start(hold.release_waiter != nullptr ? Clock::never() : later(now(), repeat_pause));
+  holds_.due_by(hold.release.repeat_at);
+  submit(hold.release.request);
 }
 
 void Coordinator::on_release_reply(RemoteHold& hold, Outcome& outcome) {
-  hold.release_request.in_flight = false;
-  hold.repeat_at = Clock::never();
+  const bool again = hold.release.end();
   const bool confirmed =
       outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
   if (confirmed) hold.presence = Presence::released;
   note_others(hold, outcome);
   if (hold.stage == Stage::held) return;  // the Locks were closed while it was held
   if (hold.was_held()) report_end(hold, outcome);
-  if (hold.downgrade_waiter != nullptr && !hold.downgrade_in_flight()) {
+  if (hold.downgrade_waiter != nullptr && !hold.check.in_flight(Verb::downgrade)) {
     answer_release(*std::exchange(hold.downgrade_waiter, nullptr), hold, outcome);
   }
   if (Call* const call = std::exchange(hold.release_waiter, nullptr)) {
     answer_release(*call, hold, outcome);
   }
-  if (std::exchange(hold.release_again, false)) return send_release(hold);
+  if (again) return send_release(hold);
   repeat_or_erase(hold, confirmed, outcome);
   dispatch_waiters();
 }
@@ -236,9 +233,9 @@ void Coordinator::on_release_reply(RemoteHold& hold, Outcome& outcome) {
 void Coordinator::repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome) {
   const bool repeats = (!confirmed && !hold.never_ran()) || copy_may_run(hold);
   if (repeats && now() < hold.expires_at) {
-    const milliseconds pause = hold.next_repeat_pause(outcome.never_ran && settings().pushes);
-    hold.repeat_at = std::min(later(now(), pause), hold.expires_at);
-    holds_.due_by(hold.repeat_at);
+    const milliseconds pause = hold.release.next_pause(outcome.never_ran && settings().pushes);
+    hold.release.repeat_at = std::min(later(now(), pause), hold.expires_at);
+    holds_.due_by(hold.release.repeat_at);
   }
   erase_if_done(hold);
 }
@@ -274,20 +271,20 @@ void Coordinator::report_end(RemoteHold& hold, const Outcome& outcome) {
 void Coordinator::abandon(RemoteHold& claim) {
   claim.call = nullptr;
   holds_.set_releasing(claim);
-  claim.poll_at = Clock::never();
+  claim.acquire.poll_at = Clock::never();
   claim.may_be_at_backend() ? send_release(claim) : erase_if_done(claim);
 }
 
 void Coordinator::tick_release(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
-    if (now() < hold.retain_until && !hold.is_lost(now())) return;
+    if (now() < hold.retention.until && !hold.is_lost(now())) return;
     answer_retained(hold, Answer::granted);
     start_release(hold, nullptr);
     return dispatch_waiters();
   }
-  if (now() < hold.repeat_at) return;
-  if (!hold.release_request.in_flight) return send_release(hold);
-  hold.repeat_at = later(now(), repeat_pause);
+  if (now() < hold.release.repeat_at) return;
+  if (!hold.release.in_flight()) return send_release(hold);
+  hold.release.repeat_at = later(now(), repeat_pause);
 }
 
 void Coordinator::leave(const Call& call, EventContext& event) {
@@ -296,7 +293,7 @@ void Coordinator::leave(const Call& call, EventContext& event) {
     if (hold.downgrade_waiter == &call) hold.downgrade_waiter = nullptr;
     if (hold.release_waiter != &call) return;
     hold.release_waiter = nullptr;
-    if (hold.release_request.in_flight) hold.repeat_at = later(now(), repeat_pause);
+    if (hold.release.in_flight()) hold.release.repeat_at = later(now(), repeat_pause);
     holds_.due_by(hold.due());
   });
 }
@@ -309,7 +306,7 @@ void Coordinator::erase_if_done(RemoteHold& hold) {
   if (hold.subscription.stage == Subscription::Stage::on) {
     return unsubscribe(hold.subscription);
   }
-  if (hold.repeat_at == Clock::never() && hold.subscription.ended()) holds_.erase(hold);
+  if (hold.release.repeat_at == Clock::never() && hold.subscription.ended()) holds_.erase(hold);
 }
 
 // Nobody knows in which state the thread left what the lock guards. The key therefore stays locked
@@ -317,13 +314,13 @@ void Coordinator::erase_if_done(RemoteHold& hold) {
 void Coordinator::owner_ended(Owner owner, EventContext& event) {
   event_ = &event;
   holds_.for_each([&](RemoteHold& hold) {
-    const std::uint32_t locks = hold.locks[0] + hold.locks[1];
+    const std::uint32_t locks = hold.locks.total();
     if (hold.stage != Stage::held || hold.owner != owner || locks == 0) return;
     if (reports(Event::Kind::abandoned)) {
       report(Event::Kind::abandoned, hold, "its thread ended while it held by lock()");
     }
     hold.drop_watchdogs(locks);
-    hold.locks[0] = hold.locks[1] = 0;
+    hold.locks = {};
     if (hold.local_holds() == 0) drop_local_hold(hold, hold.deadline_point(), nullptr);
   });
   end_revocations_if_unused();
@@ -347,7 +344,7 @@ void Coordinator::end_holds(EventContext& event) {
 void Coordinator::close(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
     answer_retained(hold, Answer::granted);
-    if (hold.expiry != Expiry::unset) hold.presence = Presence::gone;
+    if (hold.retention.expiry != Expiry::unset) hold.presence = Presence::gone;
     return start_release(hold, nullptr);
   }
   if (hold.stage != Stage::held || hold.presence != Presence::possible) return;

@@ -34,12 +34,13 @@ Clock::time_point RemoteHold::due() const noexcept {
     case Stage::claim: return subscription.retry_at;
     case Stage::held:
       if (is_marked_lost()) {
-        return std::min(stop_pending ? check_at : Clock::never(), subscription.retry_at);
+        return std::min(stop_pending ? check.due_at : Clock::never(), subscription.retry_at);
       }
-      return std::min({deadline_point(), check_request.in_flight ? Clock::never() : check_at,
+      return std::min({deadline_point(), check.in_flight() ? Clock::never() : check.due_at,
                        limits.earliest(), subscription.retry_at});
-    case Stage::retained: return std::min({deadline_point(), retain_until, subscription.retry_at});
-    case Stage::releasing: return std::min(repeat_at, subscription.retry_at);
+    case Stage::retained:
+      return std::min({deadline_point(), retention.until, subscription.retry_at});
+    case Stage::releasing: return std::min(release.repeat_at, subscription.retry_at);
   }
   return Clock::never();
 }
@@ -62,23 +63,35 @@ bool RemoteHold::move_deadline(Clock::time_point sent_at,
   return deadline.move(std::min(end, limits.earliest()));
 }
 
-void RemoteHold::note_attempt(const Outcome& reply) noexcept {
+void AcquireProgress::note(const Outcome& reply) noexcept {
   if (reply.never_ran) return;
   const bool unknown = reply.kind == Outcome::Kind::unknown;
   const bool refused = reply.kind == Outcome::Kind::refused;
-  note_attempt(unknown ? Attempts::unanswered : refused ? Attempts::refused : Attempts::ran);
+  note(unknown ? Trace::unanswered : refused ? Trace::refused : Trace::ran);
 }
 
-std::chrono::milliseconds RemoteHold::next_repeat_pause(bool grows) noexcept {
+void PlaceInLine::note(const Outcome& busy, Clock::time_point sent,
+                       Clock::time_point now) noexcept {
+  behind_foreign = busy.holder_is_foreign;
+  if (busy.place != 0) sent_at = sent;
+  number = busy.place;
+  if (!busy.near_front) {
+    near_front_since = Clock::never();
+  } else if (near_front_since == Clock::never()) {
+    near_front_since = now;
+  }
+}
+
+std::chrono::milliseconds ReleaseProgress::next_pause(bool grows) noexcept {
   using std::chrono::milliseconds;
   const milliseconds longest = grows ? longest_repeat_pause : repeat_pause;
-  last_repeat_pause = std::clamp<milliseconds>(2 * last_repeat_pause, repeat_pause, longest);
-  return last_repeat_pause;
+  last_pause = std::clamp<milliseconds>(2 * last_pause, repeat_pause, longest);
+  return last_pause;
 }
 
 void RemoteHold::announce(std::string text) noexcept {
   note = std::move(text);
-  acquire_request.note = check_request.note = release_request.note = note;
+  acquire.request.note = check.request.note = release.request.note = note;
 }
 
 }  // namespace latchkey::inline v1::detail

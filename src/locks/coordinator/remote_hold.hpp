@@ -18,7 +18,7 @@
 #include "locks/coordinator/hold_limits.hpp"
 #include "locks/coordinator/intrusive_list.hpp"
 #include "locks/coordinator/local_deadline.hpp"
-#include "locks/coordinator/subscription.hpp"
+#include "locks/coordinator/requests.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -42,7 +42,7 @@ inline constexpr std::chrono::milliseconds watched_by{500};
 /// |-----------|--------------------------------------------------------|-------------------------|
 /// | claim     | a waiting call requests it, perhaps many times         | held, releasing, erased |
 /// | held      | granted; `local_holds()` share it; it may be `lost`    | retained, releasing     |
-/// | retained  | no local hold; it stays until `retain_until`           | releasing               |
+/// | retained  | no local hold; it stays until `retention.until`        | releasing               |
 /// | releasing | the release was sent, and is repeated until confirmed  | erased                  |
 ///
 /// A hold is retained because of hold_for, or because its thread ended before it unlocked.
@@ -54,30 +54,12 @@ class RemoteHold {
  public:
   enum class Stage : std::uint8_t { claim, held, retained, releasing };
 
-  /// How much the acquire requests of this id may have left at the backend, from least to most.
-  enum class Attempts : std::uint8_t {
-    none,        ///< no request has run
-    ran,         ///< one was answered: it may have a place in a queue of the backend
-    refused,     ///< one was refused, perhaps after it had written
-    unanswered,  ///< one was never answered: a copy of it may still run
-  };
-
   /// Whether the backend has a hold under this id.
   enum class Presence : std::uint8_t {
     possible,  ///< it may have the hold
     gone,      ///< it said that it has none
     released,  ///< it confirmed the release
   };
-
-  /// Whether the backend ends a retained hold by itself at `retain_until`.
-  ///
-  /// | state     | meaning                                             | next states     |
-  /// |-----------|-----------------------------------------------------|-----------------|
-  /// | unset     | the backend keeps the hold until its lease ends     | requested       |
-  /// | requested | the `expire` was sent; without a reply it may have  | confirmed       |
-  /// |           | run or not                                          |                 |
-  /// | confirmed | the backend ends the hold at `retain_until`         | (stays)         |
-  enum class Expiry : std::uint8_t { unset, requested, confirmed };
 
   /// How far the change of a WRITE into a READ has come.
   ///
@@ -90,26 +72,33 @@ class RemoteHold {
   /// | unsure  | a READ, unless a late copy of the acquire runs        | (stays)       |
   enum class Downgrade : std::uint8_t { none, wanted, sent, unsure };
 
-  /// Whether the backend tells of changes of the key.
-  ///
-  /// | state   | meaning                                                    | next states  |
-  /// |---------|------------------------------------------------------------|--------------|
-  /// | off     | no check has asked for that, or the last one followed a    | on           |
-  /// |         | change                                                     |              |
-  /// | on      | the last check has asked for it                            | changed, off |
-  /// | changed | it told of a change; the check that finds out what became  | off          |
-  /// |         | of the hold does not ask, so there is at most one such     |              |
-  /// |         | check between two of the usual ones                        |              |
-  enum class Watch : std::uint8_t { off, on, changed };
+  /// How many local holds there are, by the mode in which they were granted.
+  struct LocalCounts {
+    std::uint32_t exclusive = 0;
+    std::uint32_t shared = 0;
 
-  /// A request about this hold.
-  struct HoldRequest : OwnedRequest {
-    bool in_flight = false;
-
-    /// A check: the part of `lease` in which the holder believes.
-    [[nodiscard]] std::chrono::milliseconds lease_of_holder() const noexcept {
-      return lease - lock_delay;
+    [[nodiscard]] std::uint32_t& of(LockType type) noexcept {
+      return is_shared(type) ? shared : exclusive;
     }
+    [[nodiscard]] std::uint32_t total() const noexcept { return exclusive + shared; }
+  };
+
+  /// For how long the key stays locked after the last local hold has ended.
+  struct Retention {
+    /// Whether the backend ends a retained hold by itself at `until`.
+    ///
+    /// | state     | meaning                                             | next states     |
+    /// |-----------|-----------------------------------------------------|-----------------|
+    /// | unset     | the backend keeps the hold until its lease ends     | requested       |
+    /// | requested | the `expire` was sent; without a reply it may have  | confirmed       |
+    /// |           | run or not                                          |                 |
+    /// | confirmed | the backend ends the hold at `until`                | (stays)         |
+    enum class Expiry : std::uint8_t { unset, requested, confirmed };
+
+    /// Set by hold_for of a local hold that has ended before others.
+    Clock::time_point asked_until{};
+    Clock::time_point until = Clock::never();  ///< never: it is not retained
+    Expiry expiry = Expiry::unset;
   };
 
   // Read by any thread that has a local hold.
@@ -129,7 +118,6 @@ class RemoteHold {
   // State.
   Stage stage = Stage::claim;
   LockType type = LockType::REENTRANT;
-  Attempts attempts = Attempts::none;
   Presence presence = Presence::possible;
   Downgrade downgrade = Downgrade::none;
   /// Held by an acquire of several keys that waits for others: the listener does not know of it.
@@ -156,19 +144,17 @@ class RemoteHold {
   RemoteHold* same_bucket = nullptr;
 
   // Local holds.
-  std::uint32_t locks[2] = {0, 0};  ///< taken by lock(): exclusive, shared
-  std::uint32_t holds[2] = {0, 0};  ///< Hold objects: exclusive, shared
-  std::uint32_t watchdogs = 0;      ///< those with the lease `watchdog`, joiners' included
-  std::uint32_t pins = 0;  ///< acquires of several keys that have it renewed while they wait
-  HoldLimits limits;       ///< held_at_most: those of the local holds
+  LocalCounts locks;            ///< taken by lock()
+  LocalCounts holds;            ///< Hold objects
+  std::uint32_t watchdogs = 0;  ///< those with the lease `watchdog`, joiners' included
+  std::uint32_t pins = 0;       ///< acquires of several keys that have it renewed while they wait
+  HoldLimits limits;            ///< held_at_most: those of the local holds
 
   // READs of several owners that share one hold at the backend.
   /// Held: the hold that it has joined, whose id and lease it shares, and which sends all requests.
   /// Null: none.
   RemoteHold* joined = nullptr;
   std::uint32_t joiners = 0;  ///< held: the holds that have joined it, and have not ended
-  /// Set by hold_for: the end of the last local hold retains it until then.
-  Clock::time_point keep_until{};
 
   // The cohort: the calls that have held under this id, in turn or, READs, together.
   std::uint32_t hand_offs = 0;      ///< how often it was handed on
@@ -178,7 +164,6 @@ class RemoteHold {
   // The lease.
   std::chrono::milliseconds lease{};     ///< last granted, or being requested
   std::chrono::milliseconds in_force{};  ///< the lease that `deadline` is the end of
-  std::chrono::milliseconds wanted{};    ///< the renewal to send next asks for this; 0: none
   /// lock_delay: requests ask for so much more than the lease, in which the holder believes. It is
   /// the longest that the hold's calls have asked for. `delay_in_force`: the backend has granted
   /// this much.
@@ -188,37 +173,12 @@ class RemoteHold {
   /// Every lease, and every FAIR place, that a request gave this id has ended by then.
   Clock::time_point expires_at{};
 
-  // The acquire.
-  HoldRequest acquire_request{};
-  Clock::time_point poll_at = Clock::never();
-  std::chrono::milliseconds poll_pause{};
-  bool retry_requested = false;  ///< attempt anew after the reply: the key may be free
-  /// The number of its place in line at the backend; 0: it has none. `place_sent` is when the last
-  /// attempt was sent that was answered with a place: no grant is older.
-  std::uint64_t place = 0;
-  Clock::time_point place_sent{};
-  std::uint64_t yielded_place = 0;   ///< the place in which it lets others go first
-  Clock::time_point yields_until{};  ///< until when it lets them
-  /// When the replies began to say that it is near the front of the line; never: the last did not.
-  Clock::time_point near_front_since = Clock::never();
-  bool behind_foreign = false;  ///< a client of another library had the key at the last attempt
-
-  // The check: a renew, verify, downgrade or expire.
-  HoldRequest check_request{};
-  Clock::time_point check_was_due{};  ///< when the last check that was sent was due
-  Clock::time_point check_at = Clock::never();
-  Watch watch = Watch::off;
-
-  // The release.
-  HoldRequest release_request{};
-  /// When the release is repeated. With one in flight that no call waits for: when the timer thread
-  /// is due, so that it drives the backend.
-  Clock::time_point repeat_at = Clock::never();
-  std::chrono::milliseconds last_repeat_pause{};
-  bool release_again = false;  ///< the release may have overtaken an acquire: send another
-  Clock::time_point retain_until = Clock::never();
-  Expiry expiry = Expiry::unset;
-
+  // The requests.
+  AcquireProgress acquire;
+  PlaceInLine place;
+  CheckProgress check;
+  ReleaseProgress release;
+  Retention retention;
   std::string note{};           ///< describes the holder in all requests; empty: not at all
   Subscription subscription{};  ///< FAIR: each claim has a channel of its own
 
@@ -231,11 +191,10 @@ class RemoteHold {
   [[nodiscard]] bool is_shared_by_owners() const noexcept {
     return joined != nullptr || joiners > 0;
   }
-  [[nodiscard]] std::uint32_t exclusive_holds() const noexcept { return locks[0] + holds[0]; }
-  [[nodiscard]] std::uint32_t shared_holds() const noexcept { return locks[1] + holds[1]; }
-  [[nodiscard]] std::uint32_t local_holds() const noexcept {
-    return exclusive_holds() + shared_holds();
+  [[nodiscard]] std::uint32_t exclusive_holds() const noexcept {
+    return locks.exclusive + holds.exclusive;
   }
+  [[nodiscard]] std::uint32_t local_holds() const noexcept { return locks.total() + holds.total(); }
   [[nodiscard]] Clock::time_point deadline_point() const noexcept { return deadline.time(); }
   [[nodiscard]] bool is_lost(Clock::time_point now) const noexcept {
     return lost.load(std::memory_order_acquire) || deadline.passed_by(now);
@@ -244,7 +203,7 @@ class RemoteHold {
     return lost.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool has_request_in_flight() const noexcept {
-    return acquire_request.in_flight || check_request.in_flight || release_request.in_flight ||
+    return acquire.in_flight() || check.in_flight() || release.in_flight() ||
            subscription.in_flight();
   }
   [[nodiscard]] bool was_held() const noexcept { return granted_at != Clock::time_point{}; }
@@ -260,30 +219,30 @@ class RemoteHold {
   [[nodiscard]] bool type_is_unsure() const noexcept {
     return downgrade == Downgrade::sent || downgrade == Downgrade::unsure;
   }
-  [[nodiscard]] bool downgrade_in_flight() const noexcept {
-    return check_request.in_flight && check_request.verb == Verb::downgrade;
-  }
   /// Whether it is held and nothing about it is under way, in doubt or waited for: without a local
   /// hold, its release is all that is left to do.
   [[nodiscard]] bool is_settled() const noexcept {
-    return stage == Stage::held && !has_request_in_flight() && attempts == Attempts::ran &&
-           presence == Presence::possible && downgrade == Downgrade::none && subscription.ended() &&
-           renewals.empty() && downgrade_waiter == nullptr && keep_until == Clock::time_point{};
+    return stage == Stage::held && !has_request_in_flight() &&
+           acquire.trace == AcquireProgress::Trace::ran && presence == Presence::possible &&
+           downgrade == Downgrade::none && subscription.ended() && renewals.empty() &&
+           downgrade_waiter == nullptr && retention.asked_until == Clock::time_point{};
   }
   /// Whether it was retained and has ended at the backend by `now`, with or without the release.
   [[nodiscard]] bool has_expired(Clock::time_point now) const noexcept {
-    return retain_until != Clock::never() && (expiry == Expiry::confirmed || is_lost(now));
+    const bool ends_by_itself = retention.expiry == Retention::Expiry::confirmed;
+    return retention.until != Clock::never() && (ends_by_itself || is_lost(now));
   }
   /// Whether a claim that is given up must be released, because an acquire may have left something.
   [[nodiscard]] bool may_be_at_backend() const noexcept {
-    if (acquire_request.in_flight || attempts >= Attempts::refused) return true;
-    if (attempts != Attempts::ran) return false;
-    if (type == LockType::FAIR || place != 0) return true;
-    return acquire_request.queues && type != LockType::PERMIT;
+    using Trace = AcquireProgress::Trace;
+    if (acquire.in_flight() || acquire.trace >= Trace::refused) return true;
+    if (acquire.trace != Trace::ran) return false;
+    if (type == LockType::FAIR || place.number != 0) return true;
+    return acquire.request.queues && type != LockType::PERMIT;
   }
   /// Whether no attempt of it has run or is under way: the backend has nothing to release.
   [[nodiscard]] bool never_ran() const noexcept {
-    return attempts == Attempts::none && !acquire_request.in_flight;
+    return acquire.trace == AcquireProgress::Trace::none && !acquire.in_flight();
   }
   /// The length of the lease that its next renewal asks for, unless its limit is nearer.
   [[nodiscard]] std::chrono::milliseconds period(
@@ -320,7 +279,7 @@ class RemoteHold {
   [[nodiscard]] Clock::time_point due() const noexcept;
 
   /// PERMIT: how many permits it has.
-  [[nodiscard]] std::uint32_t permits() const noexcept { return acquire_request.permits.taken; }
+  [[nodiscard]] std::uint32_t permits() const noexcept { return acquire.request.permits.taken; }
 
   [[nodiscard]] bool is_old_enough_to_watch(Clock::time_point at) const noexcept {
     return at >= later(granted_at, watched_from);
@@ -332,23 +291,17 @@ class RemoteHold {
   /// longer renews for it.
   void note_held_too_long() noexcept;
   void set_permits(const Permits& all) noexcept {
-    acquire_request.permits = check_request.permits = release_request.permits = all;
+    acquire.request.permits = check.request.permits = release.request.permits = all;
   }
-  void note_attempt(Attempts at_least) noexcept { attempts = std::max(attempts, at_least); }
-  /// Notes the attempt that has this `reply`, unless it never ran.
-  void note_attempt(const Outcome& reply) noexcept;
   /// Moves the deadline to the end of a lease that was `granted` by the request of `sent_at`, but
   /// not beyond its limit, and never back. False: a thread has seen it pass.
   [[nodiscard]] bool move_deadline(Clock::time_point sent_at,
                                    std::chrono::milliseconds granted) noexcept;
   /// The check was granted: notes its lock_delay, and moves the deadline.
   [[nodiscard]] bool move_deadline_by_check() noexcept {
-    delay_in_force = check_request.lock_delay;
-    return move_deadline(check_request.sent, check_request.lease_of_holder());
+    delay_in_force = check.request.lock_delay;
+    return move_deadline(check.request.sent, check.lease_of_holder());
   }
-  /// The pause after a reply that did not confirm the release, until it is sent again. `grows`: it
-  /// is twice the last one, up to `longest_repeat_pause`; otherwise it is `repeat_pause`.
-  [[nodiscard]] std::chrono::milliseconds next_repeat_pause(bool grows) noexcept;
   /// Sets the `note` that its requests carry from now on.
   void announce(std::string text) noexcept;
   /// Forgets what the holder was told of revocations, and that it wants to know.
@@ -371,27 +324,34 @@ inline void RemoteHold::reset() noexcept {
   stop = std::stop_source(std::nostopstate);
   end_revocation();
   stage = Stage::claim;
-  attempts = Attempts::none;
   presence = Presence::possible;
   downgrade = Downgrade::none;
-  expiry = Expiry::unset;
-  watch = Watch::off;
-  unreported = stop_pending = end_reported = retry_requested = release_again = false;
-  held_too_long = fenced = false;
+  unreported = stop_pending = end_reported = held_too_long = fenced = false;
   if (has_limit()) limits.clear();
   call = release_waiter = downgrade_waiter = nullptr;
   renewals.clear();
-  locks[0] = locks[1] = holds[0] = holds[1] = watchdogs = pins = hand_offs = spare_tokens = 0;
+  locks = holds = LocalCounts();
+  watchdogs = pins = hand_offs = spare_tokens = 0;
   joined = nullptr;
   joiners = 0;
-  keep_until = Clock::time_point{};
-  place = yielded_place = 0;
-  behind_foreign = false;
-  release_request.queues = false;
-  wanted = poll_pause = last_repeat_pause = std::chrono::milliseconds(0);
-  granted_at = expires_at = check_request.sent = Clock::time_point{};
-  check_at = poll_at = repeat_at = retain_until = near_front_since = Clock::never();
-  acquire_request.in_flight = check_request.in_flight = release_request.in_flight = false;
+  granted_at = expires_at = Clock::time_point{};
+  acquire.state = AcquireProgress::State::idle;
+  acquire.trace = AcquireProgress::Trace::none;
+  acquire.poll_at = Clock::never();
+  acquire.poll_pause = std::chrono::milliseconds(0);
+  place.number = place.yielded = 0;
+  place.near_front_since = Clock::never();
+  place.behind_foreign = false;
+  check.state = CheckProgress::State::idle;
+  check.watch = CheckProgress::Watch::off;
+  check.request.sent = Clock::time_point{};
+  check.due_at = Clock::never();
+  check.wanted = std::chrono::milliseconds(0);
+  release.state = ReleaseProgress::State::idle;
+  release.request.queues = false;
+  release.repeat_at = Clock::never();
+  release.last_pause = std::chrono::milliseconds(0);
+  retention = Retention();
   subscription.stage = Subscription::Stage::off;
   subscription.retry_at = Clock::never();
   if (!note.empty()) announce({});

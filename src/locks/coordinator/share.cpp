@@ -17,10 +17,10 @@
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
-using Attempts = RemoteHold::Attempts;
 using LastReply = Call::LastReply;
 using Presence = RemoteHold::Presence;
 using Stage = RemoteHold::Stage;
+using Trace = AcquireProgress::Trace;
 
 namespace {
 
@@ -88,7 +88,7 @@ bool Coordinator::hand_over(RemoteHold& hold, Call* releaser) {
   RemoteHold* const claim = heir->hold;  // PERMIT: its own, by which it has asked before
   heir->hold = &hold;
   enter(*heir, hold);
-  hold.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
+  hold.check.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
   renew_soon_for(*heir, hold);
   answer(*heir, Answer::granted);
   reenter_same_owner(hold);
@@ -184,8 +184,8 @@ bool Coordinator::may_join(const RemoteHold& hold, const Call& call) {
   if (call.bundled || call.hold != nullptr || shard_->closed) return false;
   if (now() >= hold.cohort_ends || hold.is_lost(now())) return false;
   if (hold.revoked.load(std::memory_order_relaxed)) return false;
-  const bool is_read = hold.acquire_request.type == LockType::READ;
-  const bool answered = hold.attempts == Attempts::ran;
+  const bool is_read = hold.acquire.request.type == LockType::READ;
+  const bool answered = hold.acquire.trace == Trace::ran;
   if (hold.has_limit() && !ends_with(call, hold)) return false;
   if (delay_of(call.lease) > hold.delay_in_force) return false;
   if (!is_read || !answered || hold.presence != Presence::possible) return false;
@@ -204,7 +204,7 @@ RemoteHold& Coordinator::make_joiner(const Call& call, RemoteHold& hold) {
   joiner.lease = hold.lease;
   joiner.in_force = hold.in_force;
   joiner.delay = joiner.delay_in_force = hold.delay_in_force;
-  joiner.attempts = Attempts::ran;
+  joiner.acquire.trace = Trace::ran;
   joiner.granted_at = now();
   joiner.deadline.set(hold.deadline_point());
   joiner.joined = &hold;
@@ -225,7 +225,8 @@ RemoteHold* Coordinator::leave_shared(RemoteHold& hold, Clock::time_point retain
     if (call != nullptr) answer_lost(*std::exchange(call, nullptr), hold);
   } else {
     fail_renewals(hold);
-    shared.keep_until = std::max(shared.keep_until, std::min(retain_until, hold.deadline_point()));
+    Clock::time_point& until = shared.retention.asked_until;
+    until = std::max(until, std::min(retain_until, hold.deadline_point()));
   }
   const bool is_joiner = hold.joined != nullptr;
   const bool is_last = is_joiner && shared.joiners == 1 && shared.local_holds() == 0;
@@ -286,9 +287,9 @@ void Coordinator::lose_joiners(RemoteHold& hold, std::string_view reason) {
 // permit the next call waits for a release before it asks.
 
 // A release that was notified while the attempt was under way may be later than the grant.
-void Coordinator::note_permits_left(const RemoteHold& claim, const Outcome& grant) {
+void Coordinator::note_permits_left(const RemoteHold& claim, const Outcome& grant, bool again) {
   if (claim.type != LockType::PERMIT) return;
-  const bool none = grant.permits_left == 0U && !claim.retry_requested;
+  const bool none = grant.permits_left == 0U && !again;
   no_permits_until_ = none ? later(now(), safety_poll.least) : Clock::time_point{};
 }
 
@@ -301,14 +302,14 @@ bool Coordinator::no_permits_left(const Call& call) {
 void Coordinator::postpone_for_permits(RemoteHold& claim) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
-  claim.poll_at = no_permits_until_;
+  claim.acquire.poll_at = no_permits_until_;
   report_waiting(call);
   set_alarm(call);
 }
 
 bool Coordinator::may_take_permits_over(const RemoteHold& hold, const Call& heir) {
   if (heir.permits.taken != hold.permits()) return false;
-  const bool asks = heir.hold != nullptr && heir.hold->acquire_request.in_flight;
+  const bool asks = heir.hold != nullptr && heir.hold->acquire.in_flight();
   return !asks || (heir.next != nullptr && may_inherit(*heir.hold, *heir.next));
 }
 
@@ -316,10 +317,10 @@ bool Coordinator::may_take_permits_over(const RemoteHold& hold, const Call& heir
 // be what the heir would have sent itself, for its reply will be the heir's.
 bool Coordinator::may_inherit(const RemoteHold& claim, const Call& heir) const {
   const bool needs_claim = heir.type == LockType::PERMIT && heir.hold == nullptr && !heir.bundled;
-  if (!needs_claim || claim.call->bundled || claim.attempts > Attempts::ran) return false;
-  if (!claim.acquire_request.in_flight) return true;
+  if (!needs_claim || claim.call->bundled || claim.acquire.trace > Trace::ran) return false;
+  if (!claim.acquire.in_flight()) return true;
   const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
-  return same_note && heir.permits == claim.acquire_request.permits &&
+  return same_note && heir.permits == claim.acquire.request.permits &&
          length_of(heir.lease) == claim.lease && delay_of(heir.lease) == claim.delay;
 }
 
@@ -329,12 +330,12 @@ void Coordinator::pass_on(RemoteHold& claim) {
   if (!passes) return abandon(claim);
   // Without an attempt in flight and without a poll, nothing would advance the claim: the heir
   // asks.
-  const bool waits = claim.acquire_request.in_flight || claim.poll_at != Clock::never();
+  const bool waits = claim.acquire.in_flight() || claim.acquire.poll_at != Clock::never();
   const bool asks_anew = !waits || heir->permits.taken != claim.permits();
   Call& asked_for = *std::exchange(claim.call, heir);
   claim.owner = heir->owner;
   claim.origin = heir->origin;
-  if (!claim.acquire_request.in_flight) {
+  if (!claim.acquire.in_flight()) {
     claim.lease = length_of(heir->lease);
     claim.delay = delay_of(heir->lease);
     claim.set_permits(heir->permits);
@@ -345,7 +346,7 @@ void Coordinator::pass_on(RemoteHold& claim) {
   heir->silent_since = std::max(asked_for.silent_since, heir->asked);
   heir->reason = asked_for.reason.view();
   // An attempt in flight that takes no place in the backend's queue is followed by one that does.
-  claim.retry_requested |= claim.acquire_request.in_flight && !claim.acquire_request.queues;
+  if (claim.acquire.in_flight() && !claim.acquire.request.queues) claim.acquire.want_another();
   waiters_.started(*heir);
   wake(*heir);  // from here on its thread drives
   if (asks_anew) return retry_now(claim);
@@ -371,7 +372,7 @@ void Coordinator::ask_for_others(const RemoteHold& hold) {
 // The subscription of this process is among those that were notified, unless it is in line.
 void Coordinator::note_others(const RemoteHold& hold, const Outcome& outcome) {
   if (!is_raced_for(hold.type)) return;
-  yielding_.round_trip = now() - hold.release_request.sent;
+  yielding_.round_trip = now() - hold.release.request.sent;
   const Subscription::Stage own = subscription_.stage;
   const bool subscribed =
       (own == Subscription::Stage::on || own == Subscription::Stage::subscribing) &&
@@ -394,14 +395,15 @@ void Coordinator::note_others_notified() noexcept {
 // A claim that also listens to the key's channel is told twice of each release, and the release may
 // be granting the key to it: the grant then follows.
 bool Coordinator::yields_in_line(RemoteHold& claim, bool first_in_line) {
-  const bool in_line = claim.place != 0 && is_raced_for(claim.type) && claim.call != nullptr;
-  if (!in_line || claim.behind_foreign || claim.acquire_request.in_flight) return false;
+  const bool in_line = claim.place.number != 0 && is_raced_for(claim.type) && claim.call != nullptr;
+  if (!in_line || claim.place.behind_foreign || claim.acquire.in_flight()) return false;
   const bool by_key = !first_in_line && subscription_.request.in_line;
-  if (by_key && claim.near_front_since == Clock::never()) return true;
+  if (by_key && claim.place.near_front_since == Clock::never()) return true;
   if (!by_key && now() >= yielding_.others_until) return false;
-  if (claim.yielded_place == claim.place) return now() < claim.yields_until;
-  claim.yielded_place = claim.place;
-  claim.yields_until = claim.poll_at = later(now(), time_to_take(yielding_.round_trip));
+  if (claim.place.yielded == claim.place.number) return now() < claim.place.yields_until;
+  claim.place.yielded = claim.place.number;
+  claim.place.yields_until = claim.acquire.poll_at =
+      later(now(), time_to_take(yielding_.round_trip));
   set_alarm(*claim.call);
   return true;
 }
@@ -419,7 +421,7 @@ bool Coordinator::yields(const Call& call) noexcept {
 void Coordinator::postpone_for_others(RemoteHold& claim) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
-  claim.poll_at = yielding_.until;
+  claim.acquire.poll_at = yielding_.until;
   report_waiting(call);
   // With a process queue, do not subscribe: the server would count us as a foreign waiter.
   const bool listens = settings().pushes && !settings().grants;

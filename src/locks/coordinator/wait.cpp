@@ -18,24 +18,16 @@
 namespace latchkey::inline v1::detail {
 
 using std::chrono::milliseconds;
-using Attempts = RemoteHold::Attempts;
 using LastReply = Call::LastReply;
 using Stage = RemoteHold::Stage;
+using Trace = AcquireProgress::Trace;
 
 namespace {
-
-void note_front(RemoteHold& claim, const Outcome& outcome, Clock::time_point now) noexcept {
-  if (!outcome.near_front) {
-    claim.near_front_since = Clock::never();
-  } else if (claim.near_front_since == Clock::never()) {
-    claim.near_front_since = now;
-  }
-}
 
 /// When a claim near the front of the line subscribes to the key's releases; never: it is not near
 /// the front. The turns of a hot key are shorter than 20 ms, and cost no subscription each.
 Clock::time_point listens_from(const RemoteHold& claim) noexcept {
-  return later(claim.near_front_since, milliseconds(20));
+  return later(claim.place.near_front_since, milliseconds(20));
 }
 
 /// The time between two attempts of a claim that waits in line at the backend: at most 1 s. For a
@@ -50,41 +42,40 @@ Clock::duration queued_poll_of(const RemoteHold& claim, CoordinatorContext& shar
 /// False for a grant that is older than the last reply: by that reply the claim was still, or
 /// again, in line.
 bool is_awaited(const RemoteHold& claim, const Notification& grant) noexcept {
-  if (claim.place == 0) return false;
-  return claim.type == LockType::FAIR ? grant.place >= claim.place : grant.place == claim.place;
+  if (claim.place.number == 0) return false;
+  return claim.type == LockType::FAIR ? grant.place >= claim.place.number
+                                      : grant.place == claim.place.number;
 }
 
 }  // namespace
 
 // A busy claim subscribes, attempts once more, then waits for a notification, at most until the
 // poll.
-void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome) {
+void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome, bool again) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
   if (outcome.holder_is_foreign) note_foreign_holder();
-  claim.behind_foreign = outcome.holder_is_foreign;
-  if (outcome.place != 0) claim.place_sent = claim.acquire_request.sent;
-  claim.place = outcome.place;
-  note_front(claim, outcome, now());
+  claim.place.note(outcome, claim.acquire.request.sent, now());
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
   report_waiting(call);
-  if (claim.retry_requested) return send_acquire(claim);
+  if (again) return send_acquire(claim);
   listen(claim, outcome);
-  claim.poll_pause = (settings().pushes ? safety_poll : plain_poll).next(claim.poll_pause);
-  Clock::duration pause = spread(claim.poll_pause, *shard_);
-  const bool precedes = claim.acquire_request.queue_wait == writer_precedence;
+  claim.acquire.poll_pause =
+      (settings().pushes ? safety_poll : plain_poll).next(claim.acquire.poll_pause);
+  Clock::duration pause = spread(claim.acquire.poll_pause, *shard_);
+  const bool precedes = claim.acquire.request.queue_wait == writer_precedence;
   if (call.type == LockType::WRITE && precedes) {
     pause = std::min<Clock::duration>(pause, writer_precedence / 2);
   }
   const bool fair = claim.type == LockType::FAIR;  // the reply says when to poll
-  if (claim.place != 0 && !fair) pause = std::min(pause, queued_poll_of(claim, *shard_));
+  if (claim.place.number != 0 && !fair) pause = std::min(pause, queued_poll_of(claim, *shard_));
   if (now() < listens_from(claim)) pause = std::min(pause, listens_from(claim) - now());
   if (outcome.retry_after) {
     constexpr milliseconds most = std::chrono::hours(1);  // ns have no room for all ms
     pause =
         std::min<Clock::duration>(pause, std::clamp(*outcome.retry_after, milliseconds(1), most));
   }
-  claim.poll_at = later(now(), pause);
+  claim.acquire.poll_at = later(now(), pause);
   set_alarm(call);
 }
 
@@ -95,7 +86,7 @@ void Coordinator::listen(RemoteHold& claim, const Outcome& outcome) {
   if (!settings().pushes) return;
   const bool fair = claim.type == LockType::FAIR;
   // Whether a release grants the lock to its place.
-  const bool is_granted = claim.place != 0 && is_raced_for(claim.type);
+  const bool is_granted = claim.place.number != 0 && is_raced_for(claim.type);
   const bool in_line = is_granted && now() >= grants_refused_until_;
   if (in_line) {
     grants_unused_until_ = Clock::never();
@@ -115,8 +106,8 @@ void Coordinator::wait_for_answer(RemoteHold& claim) {
   Call& call = *claim.call;
   call.last_reply = LastReply::unknown;
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::unavailable);
-  claim.poll_pause = retry_poll.next(claim.poll_pause);
-  claim.poll_at = later(now(), spread(claim.poll_pause, *shard_));
+  claim.acquire.poll_pause = retry_poll.next(claim.acquire.poll_pause);
+  claim.acquire.poll_at = later(now(), spread(claim.acquire.poll_pause, *shard_));
   set_alarm(call);
 }
 
@@ -135,8 +126,8 @@ void Coordinator::report_waiting(Call& call) {
 
 void Coordinator::retry_now(RemoteHold& claim) {
   if (claim.call == nullptr) return;
-  if (claim.acquire_request.in_flight) {
-    claim.retry_requested = true;
+  if (claim.acquire.in_flight()) {
+    claim.acquire.want_another();
   } else {
     send_acquire(claim);
   }
@@ -155,7 +146,7 @@ void Coordinator::on_key_released(bool first_in_line) {
 
 void Coordinator::retry_busy_claims() {
   retry_queue([](const RemoteHold& claim) {
-    return claim.attempts != Attempts::none || claim.acquire_request.in_flight;
+    return claim.acquire.trace != Trace::none || claim.acquire.in_flight();
   });
 }
 
@@ -221,8 +212,8 @@ bool Coordinator::nobody_knows_holder(Call& call) {
 Clock::time_point Coordinator::silent_since() noexcept {
   Clock::time_point since = silent_since_;
   holds_.for_each([&](const RemoteHold& hold) {
-    if (hold.acquire_request.in_flight) since = std::min(since, hold.acquire_request.sent);
-    if (hold.release_request.in_flight) since = std::min(since, hold.release_request.sent);
+    if (hold.acquire.in_flight()) since = std::min(since, hold.acquire.request.sent);
+    if (hold.release.in_flight()) since = std::min(since, hold.release.request.sent);
   });
   return since;
 }
@@ -259,8 +250,8 @@ void Coordinator::tick(EventContext& event) {
 void Coordinator::tick_call(Call& call) {
   if (now() >= end_of_wait(call, settings())) return give_up_waiting(call);
   RemoteHold* const claim = claim_of(call);
-  const bool polls = claim != nullptr && !claim->acquire_request.in_flight;
-  if (polls && now() >= claim->poll_at) return send_acquire(*claim);
+  const bool polls = claim != nullptr && !claim->acquire.in_flight();
+  if (polls && now() >= claim->acquire.poll_at) return send_acquire(*claim);
   set_alarm(call);
 }
 
@@ -446,7 +437,7 @@ void Coordinator::on_grant_notified(const Notification& notification) {
     if (hold.stage != Stage::claim) return;
     // The reply may be older than the grant, and the first to name the place: an attempt follows
     // it.
-    if (hold.acquire_request.in_flight) return retry_now(hold);
+    if (hold.acquire.in_flight()) return retry_now(hold);
     if (!is_awaited(hold, notification)) return;
     on_grant(hold, notification.token);
   });
@@ -479,7 +470,7 @@ void Coordinator::notified(const Notification& notification, EventContext& event
       retry_now(hold);
     } else if (hold.stage == Stage::held) {
       on_hold_notified(hold, notification.kind);
-    } else if (!about_one && hold.repeat_at != Clock::never()) {
+    } else if (!about_one && hold.release.repeat_at != Clock::never()) {
       send_release(hold);  // its next repetition may be seconds away
     }
   });

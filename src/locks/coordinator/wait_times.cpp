@@ -13,7 +13,7 @@ Clock::time_point end_of_wait(const Call& call, const CoordinatorSettings& setti
   using LastReply = Call::LastReply;
   const RemoteHold* const claim = claim_of(call);
   const bool renewing = call.hold != nullptr && claim == nullptr;
-  const bool asking = renewing || (claim != nullptr && claim->acquire_request.in_flight);
+  const bool asking = renewing || (claim != nullptr && claim->acquire.in_flight());
   if (call.bundled && asking) return Clock::never();  // the batch ends it
   if (call.forever) {
     const bool silent = asking || call.last_reply == LastReply::unknown;
@@ -26,8 +26,8 @@ Clock::time_point end_of_wait(const Call& call, const CoordinatorSettings& setti
 Clock::time_point alarm_of(const Call& call, const CoordinatorSettings& settings) noexcept {
   const RemoteHold* const claim = claim_of(call);
   const Clock::time_point end = end_of_wait(call, settings);
-  const bool polls = claim != nullptr && !claim->acquire_request.in_flight;
-  return polls ? std::min(end, claim->poll_at) : end;
+  const bool polls = claim != nullptr && !claim->acquire.in_flight();
+  return polls ? std::min(end, claim->acquire.poll_at) : end;
 }
 
 std::chrono::milliseconds PauseRange::next(std::chrono::milliseconds last) const noexcept {

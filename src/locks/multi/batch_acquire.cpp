@@ -29,7 +29,7 @@ class BatchAcquire::BatchRequest final : public DirectRequest {
       Shard& shard = space_.driver().shard_of(home.hash);
       ShardLock lock(shard);
       space_.driver().handle(shard, lock, home, [&](EventContext& event) {
-        home.completed(claim.acquire_request, its, event);
+        home.completed(claim.acquire.request, its, event);
       });
     });
   }

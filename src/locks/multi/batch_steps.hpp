@@ -32,7 +32,7 @@ struct BatchClaims {
     claims.push_back(&claim);
     items.push_back(item);
     // No member's deadline counts from later than this, nor does the backend's lease.
-    sent = std::max(sent, claim.acquire_request.sent);
+    sent = std::max(sent, claim.acquire.request.sent);
   }
 
   std::vector<Member> members;
@@ -116,7 +116,7 @@ class BatchSteps {
     request.verb = Verb::acquire_all;
     request.members = claims_.members;
     request.key = claims_.members.front().key;
-    const Request& first = claims_.claims.front()->acquire_request;
+    const Request& first = claims_.claims.front()->acquire.request;
     request.lease = first.lease;  // that of all
     request.lock_delay = first.lock_delay;
     request.sent = claims_.sent;

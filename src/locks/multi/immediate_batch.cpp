@@ -113,7 +113,7 @@ bool ImmediateBatch::ask(Outcome& outcome) noexcept {
     members.emplace_back(item.home->key.view(), terms_.type, item.claim->id, item.hash,
                          item.claim->fenced);
   }
-  Request& request = items_.front().claim->acquire_request;
+  Request& request = items_.front().claim->acquire.request;
   request.verb = Verb::acquire_all;
   request.members = members;
   const bool answered = space_.driver().answer(request, outcome);
@@ -121,7 +121,7 @@ bool ImmediateBatch::ask(Outcome& outcome) noexcept {
   request.members = {};
   if (!answered) return false;
   if (outcome.kind == Outcome::Kind::granted) return true;
-  for (const Item& item : items()) item.claim->note_attempt(outcome);
+  for (const Item& item : items()) item.claim->acquire.note(outcome);
   return false;
 }
 

@@ -61,7 +61,7 @@ void BlockingCall::complete(Shard& shard, ShardLock& lock, RemoteHold& claim, Ou
   Actions actions;
   EventContext context(space_.clock(), actions);
   context.caller = &call_;
-  home.completed(claim.acquire_request, outcome, context);
+  home.completed(claim.acquire.request, outcome, context);
   space_.driver().perform(shard, lock, home, context);
   pending_ = false;
 }

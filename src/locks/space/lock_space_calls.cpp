@@ -210,7 +210,7 @@ bool LockSpace::extend(RemoteHold& hold, LockType type, std::chrono::millisecond
 void LockSpace::hold_for(RemoteHold& hold, std::chrono::milliseconds time) noexcept {
   const Clock::time_point until = later(clock_.now(), time);
   const ScopedLock lock(driver_.shard_of(hold.home->hash).mutex);
-  hold.keep_until = std::max(hold.keep_until, until);
+  hold.retention.asked_until = std::max(hold.retention.asked_until, until);
 }
 
 std::stop_token LockSpace::stop_token(RemoteHold& hold) {

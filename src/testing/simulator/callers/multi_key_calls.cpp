@@ -166,7 +166,7 @@ void MultiKeyCaller::complete(std::size_t item, RemoteHold& claim, Outcome& outc
   context_.handle(
       key.key,
       [&](Coordinator& its, EventContext& context) {
-        its.completed(claim.acquire_request, outcome, context);
+        its.completed(claim.acquire.request, outcome, context);
       },
       &*key.call);
   if (key.call->answer == Answer::pending) context_.world.fail("one attempt was not the last");
@@ -208,7 +208,7 @@ bool MultiKeyCaller::answered_late(const Request& request, const Outcome& outcom
   abandoned_.erase(place);
   detail::complete_late(batch->claims, outcome, [&](RemoteHold& claim, Outcome& its) {
     context_.process->handle(*claim.home, [&](Coordinator& one, EventContext& context) {
-      one.completed(claim.acquire_request, its, context);
+      one.completed(claim.acquire.request, its, context);
     });
   });
   return true;

@@ -143,7 +143,7 @@ void Process::abandon(RemoteHold& claim) {
   Actions actions;
   EventContext context(clock_, actions, clock_.now());
   Outcome outcome = gone();
-  claim.home->completed(claim.acquire_request, outcome, context);
+  claim.home->completed(claim.acquire.request, outcome, context);
   open_.insert(open_.end(), actions.submits.begin(), actions.submits.end());
   for (Call* const call : actions.wakes) call->waking = false;
 }
