@@ -1,13 +1,85 @@
-// One event's time and the actions it brings.
+// One event of a coordinator: its time, and the actions that it brings.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
+#include <latchkey/listener.hpp>
 
-#include "locks/coordinator/actions.hpp"
+#include "core/collections/small_vector.hpp"
+#include "locks/coordinator/call.hpp"
 
 namespace latchkey::inline v1::detail {
+
+/// Calls whose completions are still to be told, in the order of their answers. Needs no memory.
+class CompletedCalls {
+ public:
+  CompletedCalls() noexcept = default;
+  CompletedCalls(CompletedCalls&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
+  CompletedCalls& operator=(CompletedCalls&&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  void push_back(Call& call) noexcept {
+    call.next_completed = nullptr;
+    (last_ == nullptr ? first_ : last_->next_completed) = &call;
+    last_ = &call;
+  }
+
+  /// Takes over all calls of `other`.
+  void append(CompletedCalls&& other) noexcept {
+    if (other.empty()) return;
+    (last_ == nullptr ? first_ : last_->next_completed) = std::exchange(other.first_, nullptr);
+    last_ = std::exchange(other.last_, nullptr);
+  }
+
+  /// Tells all completions, with no mutex held: one may destroy its call, and may start other
+  /// calls.
+  void notify_all() noexcept {
+    last_ = nullptr;
+    for (Call* call = std::exchange(first_, nullptr); call != nullptr;) {
+      Call& each = *std::exchange(call, call->next_completed);
+      each.completion->answered();
+    }
+  }
+
+ private:
+  Call* first_ = nullptr;
+  Call* last_ = nullptr;
+};
+
+/// Stops and events that other threads must carry out or report; few events bring any.
+struct Effects {
+  std::vector<Event> events;            ///< for the listener
+  std::vector<std::stop_source> stops;  ///< of holds that were lost or revoked
+};
+
+/// The actions that one event brought, in their order. The thread that brought the event carries
+/// them out before it unlocks the key's mutex, so requests reach the backend in the order in which
+/// the coordinator decided: a renewal can never be submitted after its release.
+struct Actions {
+  SmallVector<Request*, 4> submits;
+  SmallVector<Call*, 4> wakes;       ///< answered, or to drive, or with an earlier `wake_at`
+  CompletedCalls completed;          ///< answered calls that no thread waits for
+  std::unique_ptr<Effects> effects;  ///< null: none
+  std::size_t unreported = 0;        ///< events that no memory was left for
+
+  [[nodiscard]] bool empty() const noexcept {
+    return submits.empty() && wakes.empty() && completed.empty() && effects == nullptr &&
+           unreported == 0;
+  }
+  Effects& effects_for_others() {
+    if (effects == nullptr) effects = std::make_unique<Effects>();
+    return *effects;
+  }
+};
 
 /// Answers a request within the call if its backend is in the same process.
 class ImmediateBackend {

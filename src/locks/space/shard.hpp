@@ -11,8 +11,8 @@
 #include "core/key_table.hpp"
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
-#include "locks/coordinator/completed_calls.hpp"
 #include "locks/coordinator/coordinator.hpp"
+#include "locks/coordinator/event_context.hpp"
 #include "locks/space/timers.hpp"
 
 namespace latchkey::inline v1::detail {

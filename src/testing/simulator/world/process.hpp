@@ -11,7 +11,6 @@
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 
-#include "locks/coordinator/actions.hpp"
 #include "locks/coordinator/coordinator.hpp"
 #include "locks/coordinator/coordinator_context.hpp"
 #include "locks/coordinator/event_context.hpp"
