@@ -77,6 +77,17 @@ struct AcquireTerms {
   /// how it ends: the acquire of all keys does so by report_member.
   MemberReport* member = nullptr;
 
+  /// Takes over what `attempt` says about the hold. How long it may wait is the call's.
+  void set(Owner whose, const Attempt& attempt) noexcept {
+    owner = whose;
+    type = attempt.type;
+    reentry = attempt.reentry;
+    lease = attempt.lease;
+    origin = attempt.origin;
+    permits = attempt.permits;
+    fenced = attempt.fenced;
+  }
+
   /// Whether the hold has a fencing token.
   [[nodiscard]] bool wants_token() const noexcept { return fenced || type == LockType::FENCED; }
 };

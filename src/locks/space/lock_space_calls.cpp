@@ -43,12 +43,8 @@ bool can_wait() noexcept {
   const KeyPlace place = driver_.place_of(key);
   if (attempt.type == LockType::PERMIT) [[unlikely]]
     return nullptr;  // has an owner of its own
-  const AcquireTerms terms{.owner = owner,
-                           .type = attempt.type,
-                           .reentry = attempt.reentry,
-                           .lease = attempt.lease,
-                           .origin = attempt.origin,
-                           .fenced = attempt.fenced};
+  AcquireTerms terms;
+  terms.set(owner, attempt);
   RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(attempt.lease));
   if (hold != nullptr) order_after_grant(key, attempt.type);
   return hold;
@@ -76,12 +72,8 @@ std::optional<Hold> LockSpace::acquire_all_at_once(std::span<const std::string_v
     return std::nullopt;
   }
   require_offered(attempt.lease);
-  const AcquireTerms terms{.owner = owner,
-                           .type = attempt.type,
-                           .reentry = attempt.reentry,
-                           .lease = attempt.lease,
-                           .origin = attempt.origin,
-                           .fenced = attempt.fenced};
+  AcquireTerms terms;
+  terms.set(owner, attempt);
   MultiHold::Owned all = ImmediateBatch::acquire(*this, keys, terms);
   if (all == nullptr) return std::nullopt;
   return Hold(all.release(), {attempt.type, attempt.lease.is_watchdog()});

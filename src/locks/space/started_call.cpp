@@ -46,13 +46,7 @@ void StartedCall::prepare_to_wait() {
 
 void StartedCall::want(Owner owner, const Attempt& attempt) {
   space_.require_offered(attempt.lease);
-  call_.owner = attempt.type == LockType::PERMIT ? Owner::make() : owner;
-  call_.type = attempt.type;
-  call_.lease = attempt.lease;
-  call_.reentry = attempt.reentry;
-  call_.origin = attempt.origin;
-  call_.permits = attempt.permits;
-  call_.fenced = attempt.fenced;
+  call_.set(attempt.type == LockType::PERMIT ? Owner::make() : owner, attempt);
 }
 
 void StartedCall::limit(Wait wait) noexcept {
