@@ -1,5 +1,5 @@
-// Acquires: re-entry, the local queues, the attempts at the backend, and the answers to calls.
-// tidy: long-file because an acquire is read from its call to its answer
+// Acquires: re-entry, the local queues, the attempts at the backend, and the events about calls.
+// tidy: long-file because an acquire is read from its call to its grant
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>

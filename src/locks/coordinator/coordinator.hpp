@@ -37,10 +37,10 @@ namespace latchkey::inline v1::detail {
 ///
 /// | file          | decisions                                                                    |
 /// |---------------|------------------------------------------------------------------------------|
-/// | acquire.cpp   | re-entry, the local queues, the attempts at the backend, answers and reports |
-/// | wait.cpp      | how long a call sleeps, when it attempts again and gives up; subscriptions   |
+/// | acquire.cpp   | re-entry, the local queues, the attempts at the backend, events about calls  |
+/// | wait.cpp      | when a call attempts again or gives up; answers; subscriptions               |
 /// | lease.cpp     | renewal, verification, downgrade and loss                                    |
-/// | release.cpp   | release, retention after it, claims that were given up, unknown outcomes     |
+/// | release.cpp   | release, retention, claims that were given up, requests to release           |
 /// | share.cpp     | hand-off, READs that share a hold, permits, letting other processes go first |
 /// | immediate.hpp | an uncontended lock at a backend in the same process, in fewer steps, inline |
 ///
@@ -475,7 +475,7 @@ class Coordinator {
   [[nodiscard]] bool yields_in_line(RemoteHold& claim, bool first_in_line);
 
   CoordinatorContext* shard_ = nullptr;  ///< shared by all keys of the shard
-  EventContext* event_ = nullptr;        ///< the event that is handled; set by each
+  EventContext* event_ = nullptr;        ///< the event that is handled; immediate.hpp needs none
   WaitQueues waiters_;
   HoldTable holds_;
   /// When a tick is due for the calls that no thread waits for; it may be too early.
