@@ -1,5 +1,6 @@
 // Locks between the processes of one machine: host: beside a robust mutex in shared memory, flock,
 // boost::interprocess' named mutex, and Redis on a Unix socket. All in one run, round by round.
+// Prints the table of docs/stores/host.md.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -38,20 +39,33 @@ constexpr int processes = 4;
 constexpr auto window = 500ms;
 const std::string name = "latchkey-bench-" + std::to_string(::getpid());
 
-/// Locks and unlocks; made anew in each process.
-using Pair = std::function<void()>;
+/// Locks, works and unlocks; made anew in each process.
+struct Pair {
+  std::function<void(int rounds_of_work)> run;
+};
 struct Contender {
   std::string what;
   std::function<Pair()> make;
-  std::vector<double> pair_ns{}, hot_per_second{};
+  std::vector<double> pair_ns{}, hot{}, hot_with_work{}, least_share{};
 };
 
 struct Shared {
   pthread_mutex_t robust;
   std::atomic<bool> go, stop;
-  std::atomic<std::uint64_t> grants;
-  volatile std::uint64_t counter;
+  std::array<std::atomic<std::uint64_t>, processes> grants;
 };
+
+/// About a microsecond of work under the lock.
+void work(int rounds_of_work) {
+  for (int done = 0; done < rounds_of_work; ++done) asm volatile("" ::: "memory");
+}
+int rounds_in_a_microsecond() {
+  constexpr int many = 10'000'000;
+  const auto begun = Steady::now();
+  work(many);
+  const auto took = std::chrono::duration<double, std::micro>(Steady::now() - begun);
+  return std::max(1, static_cast<int>(many / took.count()));
+}
 
 Shared& make_shared_memory() {
   void* const memory =
@@ -68,36 +82,40 @@ Shared& make_shared_memory() {
 Pair latchkey_pair(const std::string& uri) {
   const auto locks = std::make_shared<latchkey::Locks>(latchkey::Locks::connect(uri));
   const auto lock = std::make_shared<latchkey::Lock>(locks->lock("hot"));
-  return [locks, lock] {
+  return {[locks, lock](int rounds_of_work) {
     lock->lock();
+    work(rounds_of_work);
     lock->unlock();
-  };
+  }};
 }
 
 std::vector<Contender> contenders(Shared& shared, const std::string& redis) {
   return {
       {"PTHREAD_PROCESS_SHARED robust mutex",
        [&shared] {
-         return [&shared] {
+         return Pair{[&shared](int rounds_of_work) {
            ::pthread_mutex_lock(&shared.robust);
+           work(rounds_of_work);
            ::pthread_mutex_unlock(&shared.robust);
-         };
+         }};
        }},
       {"flock",
        [] {
          const int file = ::open(("/dev/shm/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-         return [file] {
+         return Pair{[file](int rounds_of_work) {
            ::flock(file, LOCK_EX);
+           work(rounds_of_work);
            ::flock(file, LOCK_UN);
-         };
+         }};
        }},
       {"boost::interprocess::named_mutex",
        [] {
          const auto mutex = std::make_shared<ipc::named_mutex>(ipc::open_or_create, name.c_str());
-         return [mutex] {
+         return Pair{[mutex](int rounds_of_work) {
            mutex->lock();
+           work(rounds_of_work);
            mutex->unlock();
-         };
+         }};
        }},
       {"latchkey host:", [] { return latchkey_pair("host:" + name); }},
       {"latchkey memory: (one process)", [] { return latchkey_pair("memory:" + name); }},
@@ -106,21 +124,24 @@ std::vector<Contender> contenders(Shared& shared, const std::string& redis) {
 }
 
 double pair_ns(const Pair& pair) {
-  for (int warm = 0; warm < 100; ++warm) pair();
+  for (int warm = 0; warm < 100; ++warm) pair.run(0);
   std::uint64_t count = 0;
   const auto begun = Steady::now();
   auto now = begun;
   for (; now - begun < 200ms; now = Steady::now()) {
-    for (int each = 0; each < 100; ++each) pair();
+    for (int each = 0; each < 100; ++each) pair.run(0);
     count += 100;
   }
   return std::chrono::duration<double, std::nano>(now - begun).count() / static_cast<double>(count);
 }
 
-/// Pairs per second of all processes together, on one lock.
-double hot_per_second(const Contender& contender, Shared& shared) {
+struct Hot {
+  double per_second;   ///< of all processes together, on one lock
+  double least_share;  ///< what the last of them got; 1: as much as the average
+};
+
+Hot hot(const Contender& contender, Shared& shared, int rounds_of_work) {
   shared.go = shared.stop = false;
-  shared.grants = 0;
   std::vector<pid_t> children;
   for (int index = 0; index < processes; ++index) {
     const pid_t child = latchkey::tests::fork_child();
@@ -129,8 +150,8 @@ double hot_per_second(const Contender& contender, Shared& shared) {
         const Pair pair = contender.make();
         while (!shared.go) std::this_thread::yield();
         std::uint64_t grants = 0;
-        for (; !shared.stop; ++grants) pair();
-        shared.grants += grants;
+        for (; !shared.stop; ++grants) pair.run(rounds_of_work);
+        shared.grants[static_cast<std::size_t>(index)] = grants;
       }
       ::_exit(0);
     }
@@ -141,7 +162,12 @@ double hot_per_second(const Contender& contender, Shared& shared) {
   std::this_thread::sleep_for(window);
   shared.stop = true;
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
-  return static_cast<double>(shared.grants) / std::chrono::duration<double>(window).count();
+  double sum = 0, least = 1e18;
+  for (const auto& each : shared.grants) {
+    sum += static_cast<double>(each);
+    least = std::min(least, static_cast<double>(each));
+  }
+  return {sum / std::chrono::duration<double>(window).count(), least * processes / sum};
 }
 
 double median(std::vector<double> values) {
@@ -153,6 +179,7 @@ double median(std::vector<double> values) {
 
 int main() {
   Shared& shared = make_shared_memory();
+  const int microsecond = rounds_in_a_microsecond();
   latchkey::tests::RedisServer redis;
   std::vector<Contender> all = contenders(shared, redis.unix_uri());
   for (int round = 0; round < rounds; ++round) {
@@ -173,13 +200,26 @@ int main() {
       ::close(result[1]);
       each.pair_ns.push_back(time);
       const bool is_shared = each.what.find("memory:") == std::string::npos;
-      if (is_shared) each.hot_per_second.push_back(hot_per_second(each, shared));
+      if (!is_shared) continue;
+      each.hot.push_back(hot(each, shared, 0).per_second);
+      const Hot with_work = hot(each, shared, microsecond);
+      each.hot_with_work.push_back(with_work.per_second);
+      each.least_share.push_back(with_work.least_share);
     }
   }
-  fmt::print("{:40} {:>12} {:>20}\n", "", "pair, ns", "hot key, pairs/s");
+  const double robust = median(all.front().pair_ns);
+  fmt::print(
+      "| | uncontended pair | of a robust mutex | hot key, empty section | 1 µs | least |\n");
+  fmt::print("|---|---|---|---|---|---|\n");
   for (const Contender& each : all) {
-    fmt::print("{:40} {:12.0f} {:20.0f}\n", each.what, median(each.pair_ns),
-               each.hot_per_second.empty() ? 0.0 : median(each.hot_per_second));
+    const double pair = median(each.pair_ns);
+    fmt::print("| {} | {:.0f} ns | {:.1f} × |", each.what, pair, pair / robust);
+    if (each.hot.empty()) {
+      fmt::print(" | | |\n");
+    } else {
+      fmt::print(" {:.0f} /s | {:.0f} /s | {:.2f} |\n", median(each.hot),
+                 median(each.hot_with_work), median(each.least_share));
+    }
   }
   ipc::named_mutex::remove(name.c_str());
   ::unlink(("/dev/shm/" + name).c_str());

@@ -44,6 +44,7 @@ set(latchkey_sources
   src/host/shared_table_lists.cpp
   src/host/shared_table_reaping.cpp
   src/host/shared_table_records.cpp
+  src/host/thin_locks.cpp
   src/install/connect.cpp
   src/install/dump_sites.cpp
   src/install/install.cpp

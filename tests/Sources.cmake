@@ -106,6 +106,7 @@ set(latchkey_tests_sources
   unit/locks/timing_test.cpp
   unit/memory/completions_test.cpp
   unit/memory/lock_table_test.cpp
+  unit/memory/lock_table_turns_test.cpp
   unit/memory/memory_allocations_test.cpp
   unit/memory/memory_backend_test.cpp
   unit/memory/memory_contract_test.cpp
@@ -328,7 +329,9 @@ set(latchkey_host_sources
   host/docs_host_test.cpp
   host/faults_test.cpp
   host/host_contract_test.cpp
-  host/kill_test.cpp)
+  host/hot_key_test.cpp
+  host/kill_test.cpp
+  host/shared_bucket_test.cpp)
 
 set(latchkey_histories_sources
   sim/spec/histories.cpp

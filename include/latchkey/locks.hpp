@@ -171,7 +171,7 @@ class Locks {
   /// Asks the holders of the lock to release it: Hold::revoked() of those that listen becomes true.
   /// Nobody is forced, and no hold ends. Returns how many Locks were told, usually one for each
   /// process: 0 if nobody holds the lock, or if no holder listens. Throws std::invalid_argument if
-  /// the backend offers no revocation: memory: and redis: do.
+  /// the backend offers no revocation: memory:, host: and redis: do.
   std::size_t revoke(std::string_view key) const;
   /// Ends every hold of the lock, whoever the holders are. Returns false if nobody held it. A
   /// holder notices the loss as after release_holder.

@@ -89,12 +89,17 @@ std::span<const std::byte> EntryTable::value_in_one_cell(Index index) const {
 
 EntryTable::Index EntryTable::take_cell() {
   Header& header = segment_.header;
+  const Index fresh = load(header.fresh_cell);
+  const std::uint64_t free = load(header.free_cells);
+  const std::uint64_t kept = uses_reserve_ ? 0 : reserved_cells;
+  if (free + cell_room() + 1 <= fresh + kept) {
+    grow_(sizeof(Layout) + (fresh + kept - free) * cell_size);
+  }
   if (const Index first = load(header.free_cell); first != 0) {
     put(header.free_cell, load(cell(first).next));
+    put(header.free_cells, free - 1);
     return first;
   }
-  const Index fresh = load(header.fresh_cell);
-  if (fresh > cell_room()) grow_(sizeof(Layout) + fresh * cell_size);
   put(header.fresh_cell, fresh + 1);
   return fresh;
 }
@@ -166,6 +171,46 @@ void EntryTable::erase(const Found& found) {
   free_later(found.index);
 }
 
+// --- thin words ---
+
+std::uint64_t EntryTable::close(std::size_t bucket) {
+  Word& word = segment_.thin[bucket];
+  while (true) {
+    const std::uint64_t seen = word.load(std::memory_order_acquire);
+    if (seen == ThinWord::in_table || change_.close(word, seen)) return seen;
+  }
+}
+
+void EntryTable::open(std::size_t bucket, std::uint64_t word) noexcept {
+  about_to_store();
+  segment_.thin[bucket].store(word, std::memory_order_release);
+}
+
+const ThinHold& EntryTable::thin_hold(std::uint64_t word) const {
+  const auto& hold = *reinterpret_cast<const ThinHold*>(cell(ThinWord::cell_of(word)).bytes.data());
+  if (ThinWord::slot_of(word) >= slot_count || hold.key_size > hold.key.size()) {
+    bad("a thin hold that makes no sense");
+  }
+  return hold;
+}
+
+void EntryTable::make_thin_cells(Slot& slot, std::size_t count) {
+  Index first = 0;
+  for (; count > 0; --count) {
+    const Index made = take_cell();
+    put(cell(made).next, first);
+    first = made;
+  }
+  put(slot.thin_cells, first);
+}
+
+void EntryTable::free_thin_cells(Slot& slot) {
+  const Index first = load(slot.thin_cells);
+  if (first == 0) return;
+  put(slot.thin_cells, 0);
+  free_later(first);
+}
+
 bool EntryTable::append_note(Slot& slot, std::span<const std::byte> value) {
   if (load(slot.missed) != 0) return false;
   const std::size_t cells = (sizeof(EntryHead) + value.size()) / sizeof(Cell::bytes) + 1;
@@ -199,6 +244,7 @@ void EntryTable::free_chain(Index first) {
   }
   put(cell(last).next, load(segment_.header.free_cell));
   put(segment_.header.free_cell, first);
+  put(segment_.header.free_cells, load(segment_.header.free_cells) + seen + 1);
 }
 
 void EntryTable::commit() {

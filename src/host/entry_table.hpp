@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/collections/small_vector.hpp"
@@ -63,11 +64,32 @@ class EntryTable {
     }
   }
 
+  // --- thin words ---
+  [[nodiscard]] static std::size_t bucket_of(std::uint64_t hash) noexcept {
+    return hash % bucket_count;
+  }
+  [[nodiscard]] std::uint64_t thin_word(std::size_t bucket) const noexcept {
+    return segment_.thin[bucket].load(std::memory_order_acquire);
+  }
+  /// The thin word of the bucket becomes `in_table`; returns what it was.
+  std::uint64_t close(std::size_t bucket);
+  /// Opens a bucket, which others use from then on: one that was closed, after the `commit`, or one
+  /// that a dead process holds.
+  void open(std::size_t bucket, std::uint64_t word) noexcept;
+  /// The hold of a word that was closed, or that is the caller's own.
+  [[nodiscard]] const ThinHold& thin_hold(std::uint64_t word) const;
+  /// Gives a slot so many cells for thin holds, or takes all of them back.
+  void make_thin_cells(Slot& slot, std::size_t count);
+  void free_thin_cells(Slot& slot);
+
   /// Appends a chain to the inbox of a slot. False: there is no room, and the slot knows it.
   bool append_note(Slot& slot, std::span<const std::byte> value);
   /// Takes the notes of a slot, at most `most` of them. Calls `visit(span)` for each.
   template <class Visit>
   void take_notes(Slot& slot, std::size_t most, Visit&& visit);
+
+  /// Whether this change may use the reserved cells; it may at first. Returns what was set before.
+  bool use_reserve(bool yes) noexcept { return std::exchange(uses_reserve_, yes); }
 
   void put(Word& word, std::uint64_t value) { change_.put(word, value); }
   [[nodiscard]] std::size_t room() const noexcept { return change_.room(); }
@@ -107,6 +129,7 @@ class EntryTable {
   Layout& segment_;
   const Grow& grow_;
   Transaction change_;
+  bool uses_reserve_ = true;
   SmallVector<Index, 16> unused_;  ///< the first cells of chains that become free
 };
 

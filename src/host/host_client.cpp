@@ -33,14 +33,14 @@ void set_unknown(Outcome& outcome, std::string reason) {
 HostClient::HostClient(SegmentPlace place, const Options& options)
     : clock_(options.clock != nullptr ? *options.clock : Clock::system()),
       session_(std::move(place)),
-      table_(session_, clock_, *this),
+      table_(session_, thin_, clock_, *this),
       watched_(session_.place().path) {
-  table_.settle_inheritance();
-  watch_own();
+  enter();
   outbox_.link(true, {});
 }
 
 HostClient::~HostClient() {
+  thin_.detach();
   if (!session_.has_slot()) return;
   try {
     table_.leave();
@@ -54,8 +54,13 @@ void HostClient::answer(Request& request, Outcome& outcome, Sink& sink) {
     join();
     check_place(request);
     const std::uint32_t number = number_of(sink);
+    known_sink_.store(&sink, std::memory_order_relaxed);
+    const bool of_lock = request.verb == Verb::acquire || request.verb == Verb::release;
+    if (of_lock && request.hash == 0) request.hash = hash_key(request.key);
+    if (answer_thin(request, outcome)) return;
     table_.apply(request, number, outcome);
     remember(request, number);
+    note_turn(request);
   } catch (const Unusable& why) {
     set_unknown(outcome, why.what());
   } catch (const Damaged& what) {
@@ -79,9 +84,10 @@ void HostClient::submit(std::span<Request* const> requests, Sink& sink) {
 }
 
 // First it says that it sleeps, and then it looks: see Session::wake.
-void HostClient::advance(Clock::time_point /*now*/) {
+void HostClient::advance(Clock::time_point now) {
   try {
     join();
+    end_turns(now);
     HalfWord& sleeps = session_.own_slot().sleeps;
     if (sleeps.load(std::memory_order_relaxed) == 0) session_.fifos().clear();
     sleeps.store(1);
@@ -104,6 +110,27 @@ void HostClient::advance(Clock::time_point /*now*/) {
     return;
   } catch (const Replaced&) {
     rejoin();
+  }
+}
+
+Clock::time_point HostClient::due() const noexcept {
+  const auto first = std::ranges::min_element(turns_, {}, &AwaitedEnd::ends);
+  return first == turns_.end() ? Clock::never() : first->ends;
+}
+
+void HostClient::note_turn(const Request& request) {
+  if (request.verb != Verb::acquire || !request.queues) return;
+  std::erase_if(turns_, [&](const AwaitedEnd& each) { return each.key == request.key; });
+  const Clock::time_point ends = table_.turn_ends();
+  if (ends != Clock::never()) turns_.push_back({std::string(request.key), ends});
+}
+
+void HostClient::end_turns(Clock::time_point now) {
+  while (due() <= now) {
+    const auto its = std::ranges::min_element(turns_, {}, &AwaitedEnd::ends);
+    const std::string key = std::move(its->key);
+    turns_.erase(its);
+    table_.end_turn(key);
   }
 }
 
@@ -137,10 +164,17 @@ void HostClient::join() {
   if (!outbox_.is_up()) outbox_.link(true, {});
 }
 
-void HostClient::take_slot() {
-  session_.rejoin();
+void HostClient::enter() {
   table_.settle_inheritance();
+  table_.make_thin_cells();
+  thin_.attach(session_.layout(), session_.slot());
   watch_own();
+}
+
+void HostClient::take_slot() {
+  thin_.detach();
+  session_.rejoin();
+  enter();
   for (const Subscription& each : subscriptions_) {
     Request request;
     request.verb = Verb::subscribe;
@@ -163,6 +197,7 @@ void HostClient::rejoin() {
     for (std::size_t slot = 0; slot < slot_count; ++slot) unwatch(slot);
     if (session_.has_slot()) descriptors_.forget(session_.fifos().wake.get());
     members_ = 0;
+    turns_.clear();
     take_slot();
   } catch (const std::exception&) {
     session_.abandon();  // the next request tries again, and says why it fails
@@ -199,6 +234,9 @@ void HostClient::remember(const Request& request, std::uint32_t sink) {
 }
 
 void HostClient::abandon() noexcept {
+  thin_.detach();
+  known_sink_.store(nullptr, std::memory_order_relaxed);
+  turns_.clear();
   session_.abandon();
   for (std::size_t slot = 0; slot < slot_count; ++slot) watched_.forget(slot);
   members_ = 0;

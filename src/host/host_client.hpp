@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -35,10 +36,17 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
   [[nodiscard]] bool answers_at_once() const noexcept override { return true; }
 
   void answer(Request& request, Outcome& outcome, Sink& sink) override;
+  [[nodiscard]] bool answer_alone(const Request& request, Outcome& outcome,
+                                  const Sink& sink) noexcept override {
+    // A sink that this client does not know would not be told of anything.
+    return &sink == known_sink_.load(std::memory_order_relaxed) && answer_thin(request, outcome);
+  }
+  void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER override { thin_.lock_all(); }
+  void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER override { thin_.unlock_all(); }
   void submit(std::span<Request* const> requests, Sink& sink) override;
   void advance(Clock::time_point now) override;
   void start_over(Clock::time_point /*now*/) noexcept override {}
-  [[nodiscard]] Clock::time_point due() const noexcept override { return Clock::never(); }
+  [[nodiscard]] Clock::time_point due() const noexcept override;
   void abandon() noexcept override;
 
  private:
@@ -52,12 +60,29 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
     friend bool operator==(const Subscription&, const Subscription&) = default;
   };
 
+  /// A key for which this process is the first in line, and when the turn of another one ends.
+  struct AwaitedEnd {
+    std::string key;
+    Clock::time_point ends;
+  };
+
+  [[nodiscard]] bool answer_thin(const Request& request, Outcome& outcome) noexcept {
+    const bool is_complete = request.sent != Clock::time_point{} && request.hash != 0;
+    if (!is_complete || request.latch || !thin_.apply(request)) return false;
+    outcome.kind = Outcome::Kind::granted;
+    return true;
+  }
+  void note_turn(const Request& request);
+  void end_turns(Clock::time_point now);
+
   void notified(std::uint32_t sink, const Notification& notification) override;
   void missed() override;
   void abandoned(const std::string& key, LockType type, std::uint64_t pid) override;
 
   std::uint32_t number_of(Sink& sink);
   void remember(const Request& request, std::uint32_t sink);
+  /// Begins to use the slot.
+  void enter();
   /// Takes a slot if this process has none: after a fork, or if that failed in a new segment.
   void join();
   /// In the segment that has the place of the old one.
@@ -71,10 +96,13 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
 
   Clock& clock_;
   Session session_;
+  ThinLocks thin_;
   SharedTable table_;
-  Peers watched_;  ///< whose descriptors are in the DescriptorSet
+  std::atomic<const Sink*> known_sink_{nullptr};  ///< the last one that the outbox knows
+  Peers watched_;                                 ///< whose descriptors are in the DescriptorSet
   std::uint64_t members_ = 0;
   Clock::time_point place_checked_{};
+  std::vector<AwaitedEnd> turns_;
   std::vector<Sink*> sinks_;
   std::vector<Subscription> subscriptions_;
 };

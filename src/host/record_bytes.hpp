@@ -33,7 +33,8 @@ struct SinkNumber {
 /// The beginning of a record. `holders` and the others are numbers of what follows,
 /// in this order.
 struct RecordHead {
-  std::int64_t kept_for_writer, revocation_ends, processes_end;
+  std::int64_t kept_for_writer, revocation_ends, processes_end, turn_ends;
+  std::uint64_t called_place;
   std::uint32_t total;
   std::uint32_t mode;
   std::uint32_t holders, queue, processes, subscriptions, traces;
@@ -71,11 +72,22 @@ inline constexpr std::size_t simple_size = sizeof(SimpleRecord) - 4;
   return Clock::time_point(Clock::duration(ticks));
 }
 
-[[nodiscard]] SimpleRecord simple_record(const Request& request, std::uint32_t slot,
-                                         Clock::time_point ends) noexcept;
+/// A hold that was never in a record.
+struct SimpleHold {
+  HoldId id;
+  LockType type;
+  std::uint32_t slot;
+  std::int64_t ends;
+  std::int64_t lock_delay;  ///< ms
+};
+[[nodiscard]] SimpleRecord simple_record(const SimpleHold& hold) noexcept;
 /// Whether the bytes are those of a record that `request`, a release, leaves without anything.
 [[nodiscard]] bool is_simple_hold(std::span<const std::byte> bytes, const Request& request,
                                   Clock::time_point now) noexcept;
+
+/// Whether the bytes are those of a lock that is free and that, at `now`, any request may take
+/// although others may wait for it; nobody has to be told when it is given back. Throws Damaged.
+[[nodiscard]] bool lets_others_first(std::span<const std::byte> bytes, Clock::time_point now);
 
 /// `Number(const Subscriber&)` returns a SinkNumber.
 template <class Number>
@@ -113,6 +125,8 @@ void write_record(const LockRecord& record, std::span<const Trace> traces, Numbe
   writer.put(RecordHead{.kept_for_writer = ticks(record.kept_for_writer),
                         .revocation_ends = ticks(record.revocation_ends),
                         .processes_end = ticks(record.processes_end),
+                        .turn_ends = ticks(record.turn_ends),
+                        .called_place = record.called_place,
                         .total = record.total,
                         .mode = static_cast<std::uint32_t>(record.mode),
                         .holders = count(record.holders),
@@ -158,6 +172,8 @@ void read_record(std::span<const std::byte> from, LockRecord& record, std::vecto
   record.kept_for_writer = time_of(head.kept_for_writer);
   record.revocation_ends = time_of(head.revocation_ends);
   record.processes_end = time_of(head.processes_end);
+  record.turn_ends = time_of(head.turn_ends);
+  record.called_place = head.called_place;
   for (std::uint32_t left = head.holders; left > 0; --left) {
     const auto its = reader.get<HolderBytes>();
     LockRecord::Holder& holder =

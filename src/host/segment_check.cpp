@@ -35,10 +35,19 @@ class Examination {
       problems_.push_back("it counts " + std::to_string(segment_.header.entries.load()) +
                           " entries, and has " + std::to_string(found));
     }
-    for (Slot& slot : segment_.slots) examine_inbox(slot);
+    for (Slot& slot : segment_.slots) {
+      examine_inbox(slot);
+      mark_chain(slot.thin_cells.load());
+    }
+    for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) examine_thin_word(bucket);
     std::uint64_t cells = 0;
+    std::uint64_t free = 0;
     for (std::uint64_t at = segment_.header.free_cell.load(); at != 0; at = next_of(at)) {
       if (!mark(at)) break;
+      ++free;
+    }
+    if (free != segment_.header.free_cells.load()) {
+      problems_.emplace_back("it counts its free cells wrongly");
     }
     for (std::size_t cell = 1; cell < seen_.size(); ++cell) cells += seen_[cell] ? 0 : 1;
     if (cells != 0) problems_.push_back(std::to_string(cells) + " cells are lost");
@@ -87,6 +96,23 @@ class Examination {
       if (++count > seen_.size()) break;
     }
     if (count != slot.inbox_size.load()) problems_.emplace_back("an inbox counts wrongly");
+  }
+  // Its process may take and give back the lock meanwhile, but not change what entries there are.
+  void examine_thin_word(std::size_t bucket) {
+    const std::uint64_t word = entries_.thin_word(bucket);
+    if (word == ThinWord::in_table) return;
+    const auto bad = [&](const char* what) {
+      problems_.push_back("the thin word of bucket " + std::to_string(bucket) + ' ' + what);
+    };
+    const std::uint64_t cell = ThinWord::cell_of(word);
+    if (ThinWord::is_held(word) && (cell >= seen_.size() || !seen_[cell])) {
+      bad("leads to a cell of nobody");
+    }
+    std::size_t locks = 0;
+    entries_.for_bucket(bucket, [&](EntryTable::Index index) {
+      if (entries_.head(index).kind == static_cast<std::uint32_t>(EntryKind::lock)) ++locks;
+    });
+    if (locks != (word & ThinWord::awaited)) bad("counts the locks of its bucket wrongly");
   }
 
   Layout& segment_;

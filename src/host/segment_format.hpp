@@ -9,11 +9,13 @@
 #include <stdexcept>
 #include <string>
 
+#include <latchkey/hold_id.hpp>
+
 namespace latchkey::inline v1::detail::host {
 
 /// A change of anything below, or of the encoding of records, is another version: a process of one
 /// version refuses the segment of another.
-inline constexpr std::uint32_t format_version = 1;
+inline constexpr std::uint32_t format_version = 2;
 inline constexpr std::uint64_t format_magic = 0x79656b686374616c;  // "latchkey"
 
 /// A word of the segment that is changed by one store.
@@ -40,7 +42,7 @@ struct Slot {
   Word missed;                               ///< 1: notifications were dropped
   HalfWord sleeps;                           ///< 1: its FIFO is to be written to
   HalfWord unused;
-  Word unused_too;
+  Word thin_cells;  ///< the first of its cells for thin holds
 };
 static_assert(sizeof(Slot) == 64, "one cache line");
 
@@ -48,6 +50,9 @@ inline constexpr std::size_t slot_count = 512;
 inline constexpr std::size_t bucket_count = std::size_t{1} << 14;
 inline constexpr std::size_t journal_room = std::size_t{1} << 14;
 inline constexpr std::size_t cell_size = 256;
+/// So many cells are kept for requests that make nothing new: in a segment that is full, holds are
+/// renewed, examined and released.
+inline constexpr std::size_t reserved_cells = 64;
 
 /// The old value of a word that is being changed.
 struct JournalEntry {
@@ -68,6 +73,7 @@ struct Header {
   HalfWord unused;
   Word journal_length;  ///< 0: no change is under way
   Word free_cell;       ///< the first of the list of free cells; 0: none
+  Word free_cells;      ///< how many these are
   Word fresh_cell;      ///< this cell and those after it have never been used
   Word entries;
   Word members;  ///< changes whenever a slot is taken or freed
@@ -80,6 +86,7 @@ struct Layout {
   alignas(4096) std::array<Slot, slot_count> slots;
   std::array<JournalEntry, journal_room> journal;
   std::array<Word, bucket_count> buckets;  ///< the first cell of the first entry
+  std::array<Word, bucket_count> thin;     ///< by bucket: ThinWord
 };
 inline constexpr std::size_t first_size = sizeof(Layout) + std::size_t{512} * cell_size;
 static_assert(sizeof(Layout) % 4096 == 0, "cells begin at a page");
@@ -105,6 +112,55 @@ struct EntryHead {
   std::uint32_t unused;
 };
 static_assert(sizeof(EntryHead) == 40, "part of the format");
+
+/// A hold that nobody contends for, in a cell of its process. It is written before a thin word
+/// leads there, and stays the same as long as one does.
+struct ThinHold {
+  HoldId id;
+  std::int64_t ends;
+  std::int64_t lock_delay;  ///< ms
+  std::uint64_t hash;
+  std::uint32_t type;
+  std::uint32_t key_size;
+  std::array<char, sizeof(Cell::bytes) - sizeof(HoldId) - 32> key;
+};
+static_assert(sizeof(ThinHold) == sizeof(Cell::bytes), "a cell has one");
+
+/// The locks of one bucket, in a word that processes change by compare-and-swap without the lock of
+/// the segment:
+///
+/// | word              | holds                    | entries of locks                             |
+/// |-------------------|--------------------------|----------------------------------------------|
+/// | 0                 | none                     | none                                         |
+/// | `held`            | the one in its cell      | none                                         |
+/// | `awaited`         | none                     | one, which has waiters and lets others first |
+/// | `held`, `awaited` | the one in its cell      | the same                                     |
+/// | `in_table`        | those of the entries     | any number                                   |
+///
+/// A process that finds 0 or `awaited` may take any lock of the bucket by one store, and gives it
+/// back by another. For all else the word first becomes `in_table`, with the lock of the segment,
+/// and the hold in the cell becomes one of an entry. While the word is `in_table`, only a process
+/// that has the lock of the segment changes it.
+struct ThinWord {
+  static constexpr std::uint64_t awaited = 1, in_table = 2, held = 4;
+
+  [[nodiscard]] static constexpr std::uint64_t of(std::uint64_t cell, std::size_t slot) noexcept {
+    return cell << 16 | slot << 4 | held;
+  }
+  [[nodiscard]] static constexpr bool is_held(std::uint64_t word) noexcept {
+    return (word & held) != 0;
+  }
+  [[nodiscard]] static constexpr bool is_free(std::uint64_t word) noexcept {
+    return (word & ~awaited) == 0;
+  }
+  [[nodiscard]] static constexpr std::uint64_t cell_of(std::uint64_t word) noexcept {
+    return word >> 16;
+  }
+  [[nodiscard]] static constexpr std::size_t slot_of(std::uint64_t word) noexcept {
+    return (word >> 4) % 4096;
+  }
+};
+static_assert(slot_count <= 4096, "a thin word has 12 bits for the slot");
 
 /// The way out of damage, as a clause.
 inline constexpr const char* repair_hint = "run latchkey host repair, with this URI";

@@ -9,8 +9,7 @@
 namespace latchkey::inline v1::detail::host {
 namespace {
 
-constexpr int slice_ms = 2;
-constexpr timespec slice{.tv_sec = 0, .tv_nsec = slice_ms * 1'000'000};
+constexpr timespec slice{.tv_sec = 0, .tv_nsec = 500'000};
 /// A change takes less than a microsecond: it is often over before a thread has gone to sleep.
 constexpr int spins = 100;
 
@@ -25,7 +24,7 @@ void SegmentLock::wait(std::uint32_t me, const IsDead& is_dead) {
     }
     __builtin_ia32_pause();
   }
-  for (int waited = 0; waited < longest_wait_ms;) {
+  for (int slices = 0; slices < 2 * longest_wait_ms;) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     if (seen == 0) {
       // Others may still sleep: the unlock wakes one of them.
@@ -39,7 +38,7 @@ void SegmentLock::wait(std::uint32_t me, const IsDead& is_dead) {
     seen |= somebody_waits;
     futex_wait_shared(word_, seen, slice);
     if (word_.load(std::memory_order_relaxed) != seen) continue;
-    waited += slice_ms;
+    ++slices;
     if (is_dead((seen & ~somebody_waits) - 1) &&
         word_.compare_exchange_strong(seen, me | somebody_waits, std::memory_order_acquire)) {
       return;

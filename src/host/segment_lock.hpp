@@ -11,8 +11,8 @@
 namespace latchkey::inline v1::detail::host {
 
 /// A futex whose word names the slot of the process that holds it. A process that waits asks every
-/// 2 ms whether the holder is dead, and then takes over; the change that the holder has begun is
-/// undone by the journal.
+/// half a millisecond whether the holder is dead, and then takes over; the change that the holder
+/// has begun is undone by the journal.
 ///
 /// No robust mutex of POSIX, for three reasons: it belongs to a thread, and costs three times as
 /// much without contention; its layout is the C library's; and its word has a thread id, which two

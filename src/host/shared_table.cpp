@@ -16,6 +16,12 @@ bool makes_a_hold(const Request& request) noexcept {
   return request.verb == Verb::acquire || request.verb == Verb::acquire_all;
 }
 
+/// Whether a segment may be too full for the request.
+bool makes_something(Verb verb) noexcept {
+  return verb == Verb::acquire || verb == Verb::acquire_all || verb == Verb::subscribe ||
+         verb == Verb::latch_set || verb == Verb::resize;
+}
+
 /// Requests of people, who want to see who is dead.
 bool is_administrative(Verb verb) noexcept {
   return verb == Verb::inspect || verb == Verb::list || verb == Verb::force_release;
@@ -24,7 +30,9 @@ bool is_administrative(Verb verb) noexcept {
 }  // namespace
 
 void SharedTable::apply(const Request& request, std::uint32_t sink, Outcome& outcome) {
-  const Clock::time_point now = now_of(request);
+  // Not the time of the request, which may be a tick old: a turn is shorter than that.
+  const Clock::time_point now = clock_.now();
+  turn_ends_ = Clock::never();
   if (is_administrative(request.verb)) reap_the_dead();
   if (request.verb == Verb::list) {
     list(request, now);
@@ -43,6 +51,7 @@ void SharedTable::apply(const Request& request, std::uint32_t sink, Outcome& out
 void SharedTable::apply_once(const Request& request, std::uint32_t sink, Clock::time_point now,
                              Outcome& outcome) {
   change([&](EntryTable& entries) {
+    entries.use_reserve(!makes_something(request.verb));
     if (request.latch || CountTable::serves(request.verb)) {
       apply_to_latch(entries, request, sink, outcome);
     } else if (request.revocations) {
@@ -52,7 +61,14 @@ void SharedTable::apply_once(const Request& request, std::uint32_t sink, Clock::
       revoke(entries, request, now, outcome);
     } else {
       const std::uint64_t hash = request.hash != 0 ? request.hash : hash_key(request.key);
+      thin_.reclaim(hash);
       if (request.verb != Verb::acquire_all && apply_uncontended(entries, request, hash, now)) {
+        outcome.kind = Kind::granted;
+        return;
+      }
+      const bool is_lock = request.type != LockType::PERMIT;
+      if (request.verb == Verb::force_release && is_lock &&
+          end_thin_hold(entries, request.key, hash)) {
         outcome.kind = Kind::granted;
         return;
       }
@@ -63,6 +79,8 @@ void SharedTable::apply_once(const Request& request, std::uint32_t sink, Clock::
 
 bool SharedTable::apply_uncontended(EntryTable& entries, const Request& request, std::uint64_t hash,
                                     Clock::time_point now) {
+  if (request.verb != Verb::acquire && request.verb != Verb::release) return false;
+  close_bucket(entries, EntryTable::bucket_of(hash));
   if (request.verb == Verb::acquire) {
     const bool is_simple =
         !request.wants_token() && request.type != LockType::PERMIT && request.note.empty();
@@ -70,13 +88,15 @@ bool SharedTable::apply_uncontended(EntryTable& entries, const Request& request,
     const EntryTable::Found found = entries.find(EntryKind::lock, request.key, hash);
     if (found.index != 0) return false;
     const Clock::time_point ends = later(now, request.lease);
-    const SimpleRecord record =
-        simple_record(request, static_cast<std::uint32_t>(session_.slot()), ends);
+    const SimpleRecord record = simple_record({.id = request.id,
+                                               .type = request.type,
+                                               .slot = static_cast<std::uint32_t>(session_.slot()),
+                                               .ends = ticks(ends),
+                                               .lock_delay = request.lock_delay.count()});
     const auto bytes = std::as_bytes(std::span(&record, 1)).first(simple_size);
     entries.insert(found, EntryKind::lock, request.key, hash, ticks(ends), bytes);
     return true;
   }
-  if (request.verb != Verb::release) return false;
   const EntryTable::Found found = entries.find(EntryKind::lock, request.key, hash);
   if (found.index == 0 || !is_simple_hold(entries.value_in_one_cell(found.index), request, now)) {
     return false;
@@ -89,9 +109,6 @@ void SharedTable::apply_to_locks(EntryTable& entries, const Request& request, st
                                  Clock::time_point now, Outcome& outcome) {
   sweep(entries, now);
   Subscriber& own = subscriber({static_cast<std::uint32_t>(session_.slot()), sink});
-  Header& header = session_.layout().header;
-  const LockTable::Numbers last{header.last_token.load(), header.last_place.load()};
-  locks_.continue_from(last);
   if (request.verb == Verb::acquire_all) {
     brought_count_ = 0;
     for (const Member& member : request.members) {
@@ -99,7 +116,7 @@ void SharedTable::apply_to_locks(EntryTable& entries, const Request& request, st
       bring(entries, brought_[brought_count_], member.key, LockTable::hash_of(member));
       ++brought_count_;
     }
-    locks_.apply(request, 0, now, nullptr, outcome);
+    with_numbers(entries, [&] { locks_.apply(request, 0, now, nullptr, outcome); });
     for (std::size_t index = 0; index < brought_count_; ++index) {
       write_back(entries, brought_[index], &request);
     }
@@ -111,7 +128,11 @@ void SharedTable::apply_to_locks(EntryTable& entries, const Request& request, st
     const std::uint64_t hash = hash_key(request.key);
     brought_count_ = 1;
     bring(entries, brought_[0], request.key, hash);
-    locks_.apply(request, hash, now, &own, outcome);
+    with_numbers(entries, [&] { locks_.apply(request, hash, now, &own, outcome); });
+    const LockRecord* const record = locks_.find(request.key, hash);
+    const bool is_first = record != nullptr && outcome.place != 0 && !record->processes.empty() &&
+                          record->processes.front().id == request.id;
+    if (is_first) turn_ends_ = record->turn_ends;
     if (request.verb == Verb::inspect) {
       for (HolderInfo& holder : request.info->holders) {
         const auto its = std::ranges::find(brought_[0].traces, holder.id,
@@ -125,9 +146,18 @@ void SharedTable::apply_to_locks(EntryTable& entries, const Request& request, st
       for (const Trace& each : brought_[0].traces) slots_.push_back(each.slot);
     }
   }
-  const LockTable::Numbers next = locks_.numbers();
-  if (next.token != last.token) entries.put(header.last_token, next.token);
-  if (next.place != last.place) entries.put(header.last_place, next.place);
+}
+
+void SharedTable::end_turn(std::string_view key) {
+  const Clock::time_point now = clock_.now();
+  const std::uint64_t hash = hash_key(key);
+  change([&](EntryTable& entries) {
+    with_record(entries, key, hash, [&] {
+      LockRecord* const record = locks_.find(key, hash);
+      if (record == nullptr) return;
+      with_numbers(entries, [&] { locks_.end_turn(*record, now); });
+    });
+  });
 }
 
 bool SharedTable::reap_holders() {

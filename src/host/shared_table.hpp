@@ -15,6 +15,7 @@
 
 #include "host/record_bytes.hpp"
 #include "host/session.hpp"
+#include "host/thin_locks.hpp"
 #include "memory/count_table.hpp"
 #include "memory/lock_table.hpp"
 #include "memory/revocation_table.hpp"
@@ -23,7 +24,8 @@ namespace latchkey::inline v1::detail::host {
 
 /// Applies requests to a segment. The rules are those of the memory backend: a request brings the
 /// records of its keys into its tables, which are empty otherwise, and writes back what they are
-/// afterwards. An acquire and a release without contention need no record.
+/// afterwards. An acquire and a release without contention need no record. Before a bucket is read
+/// its thin word is closed; at the end of the change it is opened again, if its entries allow that.
 ///
 /// One thing is added: what a process holds ends with the process, unless its time was fixed by
 /// `expire`. One thread at a time.
@@ -42,8 +44,18 @@ class SharedTable {
     ~Listener() = default;
   };
 
-  SharedTable(Session& session, Clock& clock, Listener& listener)
-      : session_(session), clock_(clock), listener_(listener), brought_(1) {}
+  /// How long a turn lasts (LockTable): a switch from one process to another takes a twentieth of
+  /// that.
+  static constexpr std::chrono::milliseconds turn{1};
+
+  /// `thin`: of this process.
+  SharedTable(Session& session, ThinLocks& thin, Clock& clock, Listener& listener)
+      : session_(session),
+        thin_(thin),
+        clock_(clock),
+        listener_(listener),
+        locks_(turn),
+        brought_(1) {}
   SharedTable(const SharedTable&) = delete;
   SharedTable& operator=(const SharedTable&) = delete;
   ~SharedTable() = default;
@@ -51,6 +63,12 @@ class SharedTable {
   /// `outcome` is newly made. `sink`: the number of the sink that a subscription is for. Throws
   /// what Session::change throws; nothing has changed then.
   void apply(const Request& request, std::uint32_t sink, Outcome& outcome);
+
+  /// When the turn ends for whose end the last request waits: an acquire that is the first in line.
+  /// Never: it does not wait for one.
+  [[nodiscard]] Clock::time_point turn_ends() const noexcept { return turn_ends_; }
+  /// The turn is over: the key is handed over now, if it is free, or else with the next release.
+  void end_turn(std::string_view key);
 
   /// Hands this process's notifications to the listener. False: there were none.
   bool drain();
@@ -61,6 +79,8 @@ class SharedTable {
   void leave();
   /// For a slot that was that of a dead process.
   void settle_inheritance();
+  /// Gives this process cells for thin holds, if the segment has room for them.
+  void make_thin_cells();
 
  private:
   class SlotSubscriber final : public Subscriber {
@@ -99,9 +119,6 @@ class SharedTable {
     std::uint64_t pid;
   };
 
-  [[nodiscard]] Clock::time_point now_of(const Request& request) const noexcept {
-    return request.sent != Clock::time_point{} ? request.sent : clock_.now();
-  }
   /// Calls Session::change with `act`, and then the listener.
   template <class Act>
   void change(Act&& act);
@@ -126,6 +143,15 @@ class SharedTable {
   /// Reaps the processes that hold what a busy request waits for, and are dead.
   bool reap_holders();
 
+  // --- thin words ---
+  /// Before the locks of a bucket are read or changed.
+  void close_bucket(EntryTable& entries, std::size_t bucket);
+  void move_to_table(EntryTable& entries, std::size_t bucket, std::uint64_t word);
+  /// True: the key had a thin hold that nobody waits for, which has ended. That needs no room.
+  bool end_thin_hold(EntryTable& entries, std::string_view key, std::uint64_t hash);
+  /// After the commit: opens the closed buckets whose entries allow that.
+  void open_buckets(EntryTable& entries);
+
   // --- records, latches and subscribers that a request brings ---
   template <class Act>
   void with_record(EntryTable& entries, std::string_view key, std::uint64_t hash, Act&& act);
@@ -133,6 +159,11 @@ class SharedTable {
   /// `request`: null, or the one that may have made holds and places of this process.
   void write_back(EntryTable& entries, Brought& from, const Request* request);
   void trace_new(const LockRecord& record, Brought& from, const Request* request);
+  /// Writes the record to `value_`.
+  void encode(const LockRecord& record, std::span<const Trace> traces);
+  /// Calls `act`, which applies requests to `locks_`, with the numbers of the segment.
+  template <class Act>
+  void with_numbers(EntryTable& entries, Act&& act);
   void take_away_all() noexcept;
   /// The count of a latch, and who is told of it; or who is told of revocations.
   CountTable::Latch read_subscribers(EntryTable& entries, EntryTable::Index index);
@@ -143,6 +174,8 @@ class SharedTable {
   // --- processes that are no more ---
   [[nodiscard]] bool reap_in(std::size_t first_bucket, std::size_t slot, std::uint64_t name,
                              std::uint64_t pid);
+  void reap_thin_hold(EntryTable& entries, std::size_t bucket, std::uint64_t word,
+                      std::uint64_t pid);
   void reap_record(EntryTable& entries, const std::string& key, std::size_t slot,
                    std::uint64_t pid);
   void reap_subscribers(EntryTable& entries, EntryKind kind, const std::string& key,
@@ -154,6 +187,7 @@ class SharedTable {
   void post(SinkNumber to, const Notification& notification) noexcept;
 
   Session& session_;
+  ThinLocks& thin_;
   Clock& clock_;
   Listener& listener_;
   LockTable locks_;
@@ -164,8 +198,10 @@ class SharedTable {
   std::size_t brought_count_ = 0;
   std::vector<std::byte> value_;      ///< used again
   std::vector<std::uint32_t> slots_;  ///< of those that a busy request waits for
-  EntryTable* entries_ = nullptr;     ///< of the change under way
-  std::exception_ptr failure_;        ///< a notification could not be posted
+  std::vector<std::size_t> closed_;   ///< the buckets that the change under way has closed
+  Clock::time_point turn_ends_ = Clock::never();
+  EntryTable* entries_ = nullptr;  ///< of the change under way
+  std::exception_ptr failure_;     ///< a notification could not be posted
   std::vector<Note> notes_;
   std::vector<Abandoned> abandoned_;
   bool missed_ = false;

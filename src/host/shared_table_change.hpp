@@ -14,6 +14,7 @@ void SharedTable::change(Act&& act) {
     SharedTable& table;
     ~Cleared() {
       table.take_away_all();
+      table.closed_.clear();
       table.entries_ = nullptr;
     }
   };
@@ -23,6 +24,8 @@ void SharedTable::change(Act&& act) {
       entries_ = &entries;
       act(entries);
       if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+      entries.commit();
+      open_buckets(entries);
     });
   } catch (...) {
     failure_ = nullptr;
@@ -31,6 +34,17 @@ void SharedTable::change(Act&& act) {
     throw;
   }
   if (!notes_.empty() || !abandoned_.empty() || missed_) notify_listener();
+}
+
+template <class Act>
+void SharedTable::with_numbers(EntryTable& entries, Act&& act) {
+  Header& header = session_.layout().header;
+  const LockTable::Numbers last{header.last_token.load(), header.last_place.load()};
+  locks_.continue_from(last);
+  act();
+  const LockTable::Numbers next = locks_.numbers();
+  if (next.token != last.token) entries.put(header.last_token, next.token);
+  if (next.place != last.place) entries.put(header.last_place, next.place);
 }
 
 template <class Act>

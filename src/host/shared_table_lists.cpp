@@ -10,6 +10,7 @@ namespace latchkey::inline v1::detail::host {
 void SharedTable::list_bucket(EntryTable& entries, std::size_t bucket, const Request& request,
                               Clock::time_point now) {
   std::vector<std::string> keys;
+  if (ThinWord::is_held(entries.thin_word(bucket))) close_bucket(entries, bucket);
   entries.for_bucket(bucket, [&](EntryTable::Index index) {
     if (entries.head(index).kind != static_cast<std::uint32_t>(EntryKind::lock)) return;
     keys.push_back(entries.key(index));

@@ -70,6 +70,10 @@ bool SharedTable::reap_in(std::size_t first_bucket, std::size_t slot, std::uint6
     if (!is_there) return;
     std::vector<std::pair<EntryKind, std::string>> touched;
     for (std::size_t at = first_bucket; at < first_bucket + buckets_at_a_time; ++at) {
+      const std::uint64_t thin = entries.thin_word(at);
+      if (ThinWord::is_held(thin) && ThinWord::slot_of(thin) == slot) {
+        reap_thin_hold(entries, at, thin, pid);
+      }
       entries.for_bucket(at, [&](EntryTable::Index index) {
         if (!mentions(entries, index, slot)) return;
         touched.emplace_back(static_cast<EntryKind>(entries.head(index).kind), entries.key(index));
@@ -85,6 +89,21 @@ bool SharedTable::reap_in(std::size_t first_bucket, std::size_t slot, std::uint6
     }
   });
   return is_there;
+}
+
+// Nobody waits for most of them: one store frees these, and needs no room in the segment.
+void SharedTable::reap_thin_hold(EntryTable& entries, std::size_t bucket, std::uint64_t word,
+                                 std::uint64_t pid) {
+  const ThinHold& hold = entries.thin_hold(word);
+  if ((word & ThinWord::awaited) != 0 || hold.lock_delay > 0) {
+    return close_bucket(entries, bucket);
+  }
+  const LockRecord::Mode mode = LockRecord::mode_of(static_cast<LockType>(hold.type));
+  if (pid != 0) {
+    const LockType type = mode == LockRecord::Mode::plain ? LockType::REENTRANT : type_of(mode);
+    abandoned_.push_back({std::string(hold.key.data(), hold.key_size), type, pid});
+  }
+  entries.open(bucket, 0);
 }
 
 bool SharedTable::mentions(EntryTable& entries, EntryTable::Index index, std::size_t slot) {
@@ -127,8 +146,6 @@ void SharedTable::reap_record(EntryTable& entries, const std::string& key, std::
     });
     std::vector<Trace> traces = brought_[0].traces;
     std::erase_if(traces, [&](const Trace& each) { return !its(each.slot); });
-    Header& header = session_.layout().header;
-    locks_.continue_from({header.last_token.load(), header.last_place.load()});
     for (const bool holds : {false, true}) {
       for (const Trace& trace : traces) {
         LockRecord* const record = locks_.find(key, hash);
@@ -155,15 +172,13 @@ void SharedTable::reap_record(EntryTable& entries, const std::string& key, std::
           leave.queues = true;
         }
         Outcome outcome;
-        locks_.apply(leave, hash, now, nullptr, outcome);
+        with_numbers(entries, [&] { locks_.apply(leave, hash, now, nullptr, outcome); });
       }
     }
     // A hold that outlives its process is nobody's.
     for (Trace& trace : brought_[0].traces) {
       if (its(trace.slot)) trace.slot = slot_count;
     }
-    const LockTable::Numbers next = locks_.numbers();
-    if (next.token != header.last_token.load()) entries.put(header.last_token, next.token);
   });
 }
 
@@ -189,6 +204,7 @@ void SharedTable::clear_slot(std::size_t slot, std::uint64_t name, bool free) {
       entries.commit();
     }
     entries.put(its.missed, 0);
+    entries.free_thin_cells(its);
     if (!free) return;
     entries.put(its.name, 0);
     Word& members = session_.layout().header.members;

@@ -128,6 +128,8 @@ void LockRecord::reset() noexcept {
   first_end = Clock::never();
   kept_for_writer = Clock::time_point::min();
   processes_end = Clock::never();
+  turn_ends = Clock::time_point::min();
+  called_place = 0;
   revocation_ends = Clock::time_point::min();
   const auto empty = [](auto& list) {
     // A spare record keeps the usual capacity, not that of a rare crowd.

@@ -80,6 +80,10 @@ struct LockRecord {
   std::vector<Place> queue;
   std::vector<Process> processes;                    // the process queue
   Clock::time_point processes_end = Clock::never();  ///< when the last of their places ends
+  /// Until then whoever comes may take the free lock, although processes wait in line.
+  Clock::time_point turn_ends = Clock::time_point::min();
+  /// The place of the process in front that was told of the free lock in this turn; 0: none.
+  std::uint64_t called_place = 0;
   std::vector<Subscription> subscriptions;
 
   void hold(const HoldId& id, Clock::time_point ends, std::uint64_t token, Mode as) {

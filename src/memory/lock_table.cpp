@@ -218,8 +218,8 @@ void LockTable::acquire(LockRecord& record, const Request& request, Clock::time_
     if (!free) return queue_up(record, request, now, outcome);
     if (place != record.queue.end()) record.queue.erase(place);
   } else if (free && wanted != Mode::read && !record.processes.empty()) {
-    free = !grant_first(record, request.id, now);
-    if (free) std::erase_if(record.processes, is_of(request.id));
+    free = now < record.turn_ends || !grant_first(record, request.id, now);
+    if (free && std::erase_if(record.processes, is_of(request.id)) != 0) begin_turn(record, now);
   }
   if (!free) {
     if (wanted == Mode::write && record.mode == Mode::read && request.queue_wait.count() > 0) {

@@ -37,6 +37,10 @@ namespace latchkey::inline v1::detail {
 ///   unless others subscribe to the key: then these and the first are notified. An acquire of
 ///   REENTRANT, FENCED or WRITE that finds the lock free grants it to the first, too, unless that
 ///   is itself.
+/// - Turns: a process that got the lock from the queue has a turn, as has one that held it when the
+///   queue began. Until that ends a release leaves the lock free, calls the first process once
+///   (`released`, with its id), and any request may take it. A table without turns hands over with
+///   each release.
 /// - A WRITE that READs keep waiting keeps new READs out for `queue_wait` after its last attempt.
 /// - Fencing tokens: max(previous + n, now in µs). `previous` is that of the whole table, so that
 ///   no state of a key must be kept. An acquire_all gives the members that want one the same token;
@@ -53,6 +57,9 @@ namespace latchkey::inline v1::detail {
 /// `now` may decrease a little between requests: a lease then lasts a little longer.
 class LockTable {
  public:
+  /// `turn`: how long a turn lasts; zero: there are none.
+  explicit LockTable(Clock::duration turn = Clock::duration::zero()) noexcept : turn_(turn) {}
+
   /// The capabilities of a backend with these rules that has a CountTable and a RevocationTable,
   /// too.
   [[nodiscard]] static Capabilities capabilities() noexcept {
@@ -103,6 +110,8 @@ class LockTable {
   /// An empty record of a key that has none here. Throws std::bad_alloc.
   LockRecord& bring(std::string_view key, std::size_t hash) { return records_.insert(key, hash); }
   void take_away(LockRecord& record) noexcept { records_.erase(record); }
+  /// Grants a lock that is free to the first process in line if the turn is over.
+  void end_turn(LockRecord& record, Clock::time_point now);
   /// The last fencing token, and the number of the last place in line.
   struct Numbers {
     std::uint64_t token = 0, place = 0;
@@ -143,6 +152,13 @@ class LockTable {
   std::uint64_t take_place(LockRecord& record, const Request& request, Clock::time_point now);
   /// Drops the places in front that have ended, as far as that of `until`.
   static void drop_ended_places(LockRecord& record, const HoldId& until, Clock::time_point now);
+  void begin_turn(LockRecord& record, Clock::time_point now) const noexcept {
+    if (turn_ == Clock::duration::zero()) return;  // the next request may have an earlier time
+    record.turn_ends = later(now, turn_);
+    record.called_place = 0;
+  }
+  /// Tells the first process, once in a turn, that the lock is free.
+  static void call_first_process(LockRecord& record);
   /// Grants the free lock to the first process in front of `until` that subscribes to grants.
   /// False: there is none.
   bool grant_first(LockRecord& record, const HoldId& until, Clock::time_point now);
@@ -164,6 +180,7 @@ class LockTable {
   [[nodiscard]] std::uint64_t next_token(std::uint32_t tokens,
                                          Clock::time_point now) const noexcept;
 
+  Clock::duration turn_;
   KeyTable<LockRecord> records_;
   std::uint64_t last_token_ = 0;
   std::uint64_t last_place_ = 0;

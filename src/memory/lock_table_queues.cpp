@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include "memory/lock_table.hpp"
 
@@ -60,6 +61,7 @@ std::uint64_t LockTable::take_place(LockRecord& record, const Request& request,
     place = last_place_ + 1;
     if (time > 0) place = std::max(place, static_cast<std::uint64_t>(time));
     last_place_ = place;
+    if (record.processes.empty()) begin_turn(record, now);
     const std::uint32_t tokens = request.wants_token() ? request.tokens : 0;
     record.processes.push_back(
         {request.id, request.type, request.lease, tokens, place, later(now, place_life)});
@@ -90,6 +92,7 @@ bool LockTable::grant_first(LockRecord& record, const HoldId& until, Clock::time
     const auto lease = std::min<std::chrono::milliseconds>(first.lease, grant_lease);
     record.hold(first.id, later(now, lease), token, LockRecord::mode_of(first.type));
     if (first.type == LockType::WRITE) record.kept_for_writer = Clock::time_point::min();
+    begin_turn(record, now);
     Notification notification;
     notification.kind = Notification::Kind::granted;
     notification.key = record.key;
@@ -107,12 +110,33 @@ bool LockTable::grant_first(LockRecord& record, const HoldId& until, Clock::time
 void LockTable::pass_on(LockRecord& record, const HoldId& releaser, std::uint32_t notified,
                         Clock::time_point now) {
   std::erase_if(record.processes, [&](const auto& each) { return each.id == releaser; });
+  if (notified == 0 && !record.processes.empty() && now < record.turn_ends) {
+    return call_first_process(record);
+  }
   if (notified == 0 || record.processes.empty()) {
     if (!grant_first(record, HoldId{}, now) && record.idle()) records_.erase(record);
     return;
   }
   drop_ended_places(record, HoldId{}, now);
   if (!record.processes.empty()) ask_to_try_again(record, record.processes.front().id);
+}
+
+// It is told by the id of its claim, so that it tries at once.
+void LockTable::call_first_process(LockRecord& record) {
+  const LockRecord::Process& first = record.processes.front();
+  if (std::exchange(record.called_place, first.place) == first.place) return;
+  const LockRecord::Subscription* const its = subscription_to_grants(record, first.id);
+  if (its == nullptr) return;
+  Notification notification;
+  notification.kind = Notification::Kind::released;
+  notification.key = record.key;
+  notification.id = first.id;
+  its->subscriber->notify(notification);
+}
+
+void LockTable::end_turn(LockRecord& record, Clock::time_point now) {
+  if (record.mode != Mode::free || now < record.turn_ends) return;
+  static_cast<void>(grant_first(record, HoldId{}, now));
 }
 
 // --- the queue of FAIR ---

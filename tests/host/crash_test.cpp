@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <latchkey/detail/testing/contract/probe.hpp>
@@ -42,6 +43,17 @@ bool run_until_store(int last, const std::function<void()>& act) {
   return WIFSIGNALED(status);
 }
 
+/// A subscription to grants, or an acquire that takes a place in the process queue.
+Request wait_in_line(Verb verb, const HoldId& id) {
+  Request wait;
+  wait.verb = verb;
+  wait.key = "k";
+  wait.id = id;
+  wait.queues = true;
+  wait.lease = 30s;
+  return wait;
+}
+
 struct Scene {
   const char* name;
   /// Fills the segment, from a process that lives.
@@ -58,6 +70,49 @@ std::vector<Scene> scenes() {
          const HoldId id = own.fresh_id();
          own.acquire("k", LockType::WRITE, id, 30s);
          own.send(Verb::release, "k", LockType::WRITE, id);
+       }},
+      {"ASecondUseOfAThinHold", [](Probe&, auto&, const auto&) {},
+       [](Probe& own, const auto&) {
+         for (int round = 0; round < 3; ++round) {
+           const HoldId id = own.fresh_id();
+           own.acquire("k", LockType::READ, id, 30s);
+           own.send(Verb::release, "k", LockType::READ, id);
+         }
+         own.acquire("k", LockType::WRITE, own.fresh_id(), 30s);
+       }},
+      {"AThinHoldThatIsMovedToTheTable", [](Probe&, auto&, const auto&) {},
+       [](Probe& own, const auto&) {
+         const HoldId id = own.fresh_id();
+         own.acquire("k", LockType::WRITE, id, 30s);
+         own.inspect("k");
+         own.send(Verb::release, "k", LockType::WRITE, id);
+         own.acquire("k", LockType::WRITE, own.fresh_id(), 30s);
+       }},
+      {"AThinHoldOfALivingProcess",
+       [](Probe& other, std::vector<HoldId>& ids, const auto&) {
+         ids = {other.fresh_id()};
+         other.acquire("k", LockType::REENTRANT, ids[0], 30s);
+       },
+       [](Probe& own, const auto&) {
+         own.acquire("k", LockType::WRITE, own.fresh_id(), 30s);
+         own.send(Verb::subscribe, "k", LockType::WRITE);
+         own.renew("k", LockType::WRITE, own.fresh_id(), 30s);
+       }},
+      {"AThinHoldBesideWaiters",
+       [](Probe& other, std::vector<HoldId>& ids, const auto&) {
+         ids = {other.fresh_id(), other.fresh_id()};
+         other.acquire("k", LockType::REENTRANT, ids[0], 30s);
+         other.send(wait_in_line(Verb::subscribe, ids[1]));
+         other.send(wait_in_line(Verb::acquire, ids[1]));
+       },
+       [](Probe& own, const std::vector<HoldId>& ids) {
+         own.send(Verb::release, "k", LockType::REENTRANT, ids[0]);
+         for (int round = 0; round < 2; ++round) {
+           const HoldId id = own.fresh_id();
+           own.acquire("k", LockType::REENTRANT, id, 30s);
+           if (round == 1) own.inspect("k");
+           own.send(Verb::release, "k", LockType::REENTRANT, id);
+         }
        }},
       {"AKeyOfSeveralCells", [](Probe&, auto&, const auto&) {},
        [longer](Probe& own, const auto&) {
@@ -76,17 +131,11 @@ std::vector<Scene> scenes() {
        [](Probe& other, std::vector<HoldId>& ids, const auto&) {
          ids = {other.fresh_id(), other.fresh_id()};
          other.acquire("k", LockType::REENTRANT, ids[0], 30s);
-         Request wait;
-         wait.verb = Verb::subscribe;
-         wait.key = "k";
-         wait.id = ids[1];
-         wait.queues = true;
-         other.send(wait);
-         wait.verb = Verb::acquire;
-         wait.lease = 30s;
-         other.send(wait);
+         other.send(wait_in_line(Verb::subscribe, ids[1]));
+         other.send(wait_in_line(Verb::acquire, ids[1]));
        },
        [](Probe& own, const std::vector<HoldId>& ids) {
+         std::this_thread::sleep_for(2ms);  // sleeps: the turn ends
          own.send(Verb::release, "k", LockType::REENTRANT, ids[0]);
        }},
       {"TheQueueOfFair",
@@ -170,7 +219,11 @@ TEST_P(CrashAtEveryStore, LeavesAConsistentSegment) {
     });
     // The dead process holds nothing; the survivor holds as before, or has handed on.
     const HoldId id = survivor.fresh_id();
-    for (const HoldId& held : ids) survivor.send(Verb::leave, "k", LockType::FAIR, held);
+    for (const HoldId& held : ids) {
+      Request leave = wait_in_line(Verb::leave, held);
+      leave.type = LockType::FAIR;
+      survivor.send(leave);
+    }
     Outcome taken = survivor.acquire("k", LockType::WRITE, id, 30s);
     EXPECT_EQ(taken.kind, Kind::granted) << "after store " << last << ": " << taken.reason;
     EXPECT_EQ(survivor.send(Verb::release, "k", LockType::WRITE, id).kind, Kind::granted);

@@ -113,10 +113,12 @@ class Coordinator {
   void grant_at_once(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
                      Clock::time_point now) noexcept;
   void withdraw(RemoteHold& claim, EventContext& event);
-  /// Undoes what one Hold was granted, without events for a listener, if that is the last local
-  /// hold of `hold`. False: nothing is undone, and an ordinary release has to follow.
+  /// Ends the last local hold of `hold`, without events for a listener. False: nothing is undone,
+  /// and an ordinary release has to follow.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, ImmediateBackend& backend,
                                      Clock::time_point now) noexcept;
+  /// The hold of `owner` if one lock() is all that it has; null otherwise.
+  [[nodiscard]] RemoteHold* only_lock_of(Owner owner, LockType type) const noexcept;
 
   // --- events: the backend ---
   void completed(Request& request, Outcome& outcome, EventContext& event);
@@ -131,8 +133,7 @@ class Coordinator {
   void drop() noexcept { holds_.clear(); }  ///< the end: no backend is left that could reply
 
   // --- questions ---
-  /// When a tick is due for the holds and the calls that no thread waits for, or a little earlier;
-  /// each other call has its own alarm.
+  /// When a tick is due for holds and calls that no thread waits for, or a little earlier.
   [[nodiscard]] Clock::time_point due() const noexcept {
     return std::min(holds_.empty() ? due_without_holds() : holds_.due(), unattended_due_);
   }
@@ -140,19 +141,18 @@ class Coordinator {
   [[nodiscard]] Clock::time_point alarm_of(const Call& call) const noexcept {
     return detail::alarm_of(call, settings());
   }
-  /// Has the timer thread bring a tick by the alarm of `call`, a pending call that no thread waits
-  /// for.
+  /// Has the timer thread bring a tick by the alarm of a pending call that no thread waits for.
   void attend(const Call& call) noexcept { tick_unattended_by(alarm_of(call)); }
-  /// Whether nothing is held, waited for, subscribed to or in flight, and this process does not
-  /// yield to others: the record can go.
-  [[nodiscard]] bool idle() const noexcept {
-    return holds_.empty() && waiters_.empty() && subscription_.ended() && grants_.ended() &&
-           revocations_.ended() && yielding_.stage == Yielding::Stage::off;
+  /// Whether nothing is held, waited for, subscribed to, in flight or yielded: the record can go.
+  [[nodiscard]] bool idle() const noexcept { return idle_but_for_grants() && grants_.ended(); }
+  /// A call that has waited may have left the subscription to grants.
+  [[nodiscard]] bool idle_but_for_grants() const noexcept {
+    return holds_.empty() && waiters_.empty() && subscription_.ended() && revocations_.ended() &&
+           yielding_.stage == Yielding::Stage::off;
   }
   /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool held() const noexcept { return holds_.any_held(); }
-  /// Whether anything is held that the backend is to release, or a hold that is being released
-  /// awaits a reply.
+  /// Whether anything is held that is to be released, or whose release awaits a reply.
   [[nodiscard]] bool unfinished() const noexcept { return holds_.any_unfinished(); }
 
  private:

@@ -265,8 +265,14 @@ inline void Coordinator::grant_at_once(RemoteHold& claim, const AcquireTerms& te
   if (outcome.kind != Outcome::Kind::granted) return false;
   probes::released(key.view(), hold);
   holds_.erase_held(hold);
-  --shard_->hold_objects;
   return true;
+}
+
+[[gnu::always_inline]] inline RemoteHold* Coordinator::only_lock_of(Owner owner,
+                                                                    LockType type) const noexcept {
+  RemoteHold* const hold = holds_.held_by(owner);
+  if (hold == nullptr || HoldTable::next_of_owner(*hold) != nullptr) return nullptr;
+  return hold->local_holds() == 1 && hold->locks.of(type) == 1 ? hold : nullptr;
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -126,8 +126,8 @@ void LockSpace::require_offered(LockType type) const {
   if (capabilities_.offers(type)) return;
   if (type == LockType::PERMIT) {
     throw std::invalid_argument(describe() +
-                                " offers no semaphores; memory:, redis:, postgresql: and "
-                                "mysql: do");
+                                " offers no semaphores; memory:, host:, redis:, postgresql: "
+                                "and mysql: do");
   }
   throw std::invalid_argument(describe() + " offers no " + std::string(to_string(type)) + " locks");
 }

@@ -193,12 +193,18 @@ class LockSpace final : public Sink, public ForkParticipant {
   void report_blocked_loop(const Call& call) noexcept;
   /// Acquires an unused key if a backend in the same process answers at once. Null: a call has to
   /// be brought to the key's coordinator.
-  RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt);
+  RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt,
+                              bool by_lock = false);
   /// Implements release_at_once.
   bool answer_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept;
   /// Whether a timeout of this attempt is reported with what the holder announces.
   [[nodiscard]] bool names_announced(const Attempt& attempt) const noexcept;
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
+  bool lock_by_call(std::string_view key, Owner owner, const Attempt& attempt);
+  /// Undoes the only lock() of `owner` if a backend in the same process answers at once and nobody
+  /// waits for the key. False: nothing is done, and an unlock is to follow.
+  bool unlock_at_once(std::string_view key, LockType type, Owner owner) noexcept;
+  bool unlock_by_call(std::string_view key, LockType type, Owner owner);
   void require_offered(std::chrono::milliseconds lease) const;
   void require_delay(const Lease& lease) const;
   void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);

@@ -1,4 +1,5 @@
 // The calls of Locks, Lock and Hold.
+// tidy: long-file because the fast paths are inlined into the calls.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <cstddef>
@@ -35,7 +36,8 @@ bool can_wait() noexcept {
 
 [[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(std::string_view key,
                                                                      Owner owner,
-                                                                     const Attempt& attempt) {
+                                                                     const Attempt& attempt,
+                                                                     bool by_lock) {
   require_offered(attempt.lease);
   if (reports_grants_ || !driver_.answers_at_once()) return nullptr;
   const SanitizerPause pause;
@@ -45,6 +47,7 @@ bool can_wait() noexcept {
     return nullptr;  // has an owner of its own
   AcquireTerms terms;
   terms.set(owner, attempt);
+  terms.by_lock = by_lock;
   RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(attempt.lease));
   if (hold != nullptr) order_after_grant(key, attempt.type);
   return hold;
@@ -140,6 +143,11 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
   attempt.type = type;
   attempt.wait = wait;
   attempt.lease = watchdog;
+  if (acquire_at_once(key, owner, attempt, true) != nullptr) return true;
+  return lock_by_call(key, owner, attempt);
+}
+
+bool LockSpace::lock_by_call(std::string_view key, Owner owner, const Attempt& attempt) {
   BlockingCall call(*this);
   call.want_by_lock();
   acquire(call, key, owner, attempt);
@@ -149,6 +157,19 @@ bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait
 }
 
 bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
+  return unlock_at_once(key, type, owner) || unlock_by_call(key, type, owner);
+}
+
+bool LockSpace::unlock_at_once(std::string_view key, LockType type, Owner owner) noexcept {
+  if (reports_grants_ || !driver_.answers_at_once()) return false;
+  const SanitizerPause pause;
+  const KeyPlace place = driver_.place_of(key);
+  order_before_release(key, type);
+  return driver_.unlock_at_once(place, type, owner,
+                                [this](const RemoteHold& hold) { return release_time(hold); });
+}
+
+bool LockSpace::unlock_by_call(std::string_view key, LockType type, Owner owner) {
   BlockingCall call(*this);
   call.start_unlock(driver_.place_of(key), type, owner);
   call.wait();
@@ -237,8 +258,8 @@ std::stop_token LockSpace::revocation_token(RemoteHold& hold) {
 
 std::size_t LockSpace::revoke(std::string_view key) {
   if (!capabilities_.revocation) {
-    throw std::invalid_argument(describe() +
-                                " cannot ask a holder to release its lock; memory: and redis: can");
+    throw std::invalid_argument(
+        describe() + " cannot ask a holder to release its lock; memory:, host: and redis: can");
   }
   Request request;
   request.verb = Verb::revoke;

@@ -109,6 +109,11 @@ class ShardDriver final : public ImmediateBackend {
   /// Undoes what one Hold was granted if it is the last one and nobody waits for the key. False:
   /// nothing is undone, and the same release has to follow.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Clock::time_point now) noexcept;
+  /// Undoes the only lock() of `owner`, in the same way. `time_of(hold)` returns the time of its
+  /// release.
+  template <class TimeOf>
+  [[nodiscard]] bool unlock_at_once(const KeyPlace& place, LockType type, Owner owner,
+                                    TimeOf&& time_of) noexcept;
   /// Gives up `claim`, which was not granted at once. Null: `home` has none.
   void withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim)
       LATCHKEY_REQUIRES(shard.mutex);
@@ -214,9 +219,10 @@ inline RemoteHold* ShardDriver::acquire_at_once(const KeyPlace& place, const Acq
                                                 Clock::time_point now) {
   Shard& shard = place.shard;
   ShardLock lock(shard);
-  if (shard.context.closed || shard.table.find(place.key, place.hash) != nullptr) return nullptr;
-  Coordinator& home = shard.table.insert(place.key, place.hash);
-  home.start(shard.context);
+  if (shard.context.closed) return nullptr;
+  Coordinator* const found = shard.table.find(place.key, place.hash);
+  if (found != nullptr && !found->idle_but_for_grants()) return nullptr;
+  Coordinator& home = found != nullptr ? *found : new_coordinator(shard, place);
   RemoteHold* const hold = home.acquire_at_once(terms, *this, now);
   if (hold == nullptr || hold->stage != RemoteHold::Stage::held) [[unlikely]] {
     withdraw(shard, lock, home, hold);
@@ -231,7 +237,20 @@ inline bool ShardDriver::release_at_once(RemoteHold& hold, Clock::time_point now
   Shard& shard = shard_of(home.hash);
   const ScopedLock lock(shard.mutex);
   if (shard.detached || !home.release_at_once(hold, *this, now)) return false;
+  --shard.context.hold_objects;
   erase_if_idle(shard, home);
+  return true;
+}
+
+template <class TimeOf>
+bool ShardDriver::unlock_at_once(const KeyPlace& place, LockType type, Owner owner,
+                                 TimeOf&& time_of) noexcept {
+  Shard& shard = place.shard;
+  const ScopedLock lock(shard.mutex);
+  Coordinator* const home = shard.detached ? nullptr : shard.table.find(place.key, place.hash);
+  RemoteHold* const hold = home != nullptr ? home->only_lock_of(owner, type) : nullptr;
+  if (hold == nullptr || !home->release_at_once(*hold, *this, time_of(*hold))) return false;
+  erase_if_idle(shard, *home);
   return true;
 }
 

@@ -103,10 +103,12 @@ void DrivenBackend::submit(std::span<Request* const> requests, Sink& sink) {
 
 bool DrivenBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
   if (!answers_at_once_) return false;
+  if (client_->answer_alone(request, outcome, sink)) return true;
   const ScopedLock lock(mutex_);
   client_->outbox().know(sink);
   client_->answer(request, outcome, sink);
-  if (!client_->outbox().empty()) wake_driver();
+  const bool may_be_due = (led_ || !loops_.empty()) && client_->due() != Clock::never();
+  if (!client_->outbox().empty() || may_be_due) wake_driver();
   return true;
 }
 

@@ -91,9 +91,15 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   /// Wakes the thread or event loop that waits, if there is something to do earlier than it knows.
   void wake_driver() LATCHKEY_REQUIRES(mutex_);
 
-  void prepare() noexcept LATCHKEY_FORK_HANDLER override { mutex_.lock(); }
-  void parent() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
-  void child() noexcept LATCHKEY_FORK_HANDLER override { mutex_.unlock(); }
+  void prepare() noexcept LATCHKEY_FORK_HANDLER override {
+    mutex_.lock();
+    client_->lock_for_fork();
+  }
+  void parent() noexcept LATCHKEY_FORK_HANDLER override {
+    client_->unlock_after_fork();
+    mutex_.unlock();
+  }
+  void child() noexcept LATCHKEY_FORK_HANDLER override { parent(); }
 
   const std::chrono::milliseconds timeout_;
   Clock& clock_;

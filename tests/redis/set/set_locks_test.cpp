@@ -62,9 +62,9 @@ TEST_F(RedisSet, SemaphoresAreRefusedWithASentenceThatNamesWhoHasThem) {
     static_cast<void>(locks.semaphore("exports", 3));
     FAIL() << "it has none";
   } catch (const std::invalid_argument& error) {
-    EXPECT_EQ(
-        error.what(),
-        locks.describe() + " offers no semaphores; memory:, redis:, postgresql: and mysql: do");
+    EXPECT_EQ(error.what(),
+              locks.describe() +
+                  " offers no semaphores; memory:, host:, redis:, postgresql: and mysql: do");
   }
 }
 

@@ -157,7 +157,8 @@ TEST_F(SemaphoreTest, ABackendWithoutSemaphoresIsNamed) {
   const Locks quorum = Locks::connect("quorum: memory: memory: memory:", {.clock = &clock});
   EXPECT_FALSE(quorum.capabilities().permits);
   const std::string sentence = refusal_of([&] { static_cast<void>(quorum.semaphore("k", 3)); });
-  const std::string end = " offers no semaphores; memory:, redis:, postgresql: and mysql: do";
+  const std::string end =
+      " offers no semaphores; memory:, host:, redis:, postgresql: and mysql: do";
   EXPECT_TRUE(sentence.ends_with(end)) << sentence;
 }
 
