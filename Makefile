@@ -63,8 +63,10 @@ ARGS ?=
 NINJA := $(if $(VERBOSE),-v,--quiet)
 own_sources = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
 
-configure = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
-build = @mkdir -p build && $(call configure,$(1)) && cmake --build build/$(1) -- $(NINJA)
+# Two targets may run at once, but not two builds in one folder.
+compile = flock build/$(1).lock cmake --build build/$(1)
+configure = flock build/$(1).lock cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
+build = @mkdir -p build && $(call configure,$(1)) && $(call compile,$(1)) -- $(NINJA)
 ctest = @scripts/run_tests.sh build/$(1)
 
 help:
@@ -101,7 +103,7 @@ deps-stores:
 
 test-stores: deps-stores
 	@mkdir -p build && $(call configure,test)
-	@cmake --build build/test --target store_tests -- $(NINJA)
+	@$(call compile,test) --target store_tests -- $(NINJA)
 	$(call ctest,test) -j8 -L '^stores$$'
 
 proofs: deps-stores

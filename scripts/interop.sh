@@ -10,7 +10,8 @@ build=$1
 jars=build/interop
 
 reason=$(scripts/redisson_peer.sh "$jars") || { echo "interop skipped: $reason"; exit 0; }
-cmake --build "$build" --target latchkey_interop -- --quiet
+# Another target may be built in this folder at the same time.
+flock "$build.lock" cmake --build "$build" --target latchkey_interop -- --quiet
 
 # The tests mostly wait, so they run in two halves in parallel.
 half() {
