@@ -32,6 +32,17 @@ pack() {
   mv "$2/$1.tar.xz" "$archives/$1.tar.xz"
 }
 
+# number <corpus>: names the inputs 001, 002 and so on; names by content take more room than most inputs.
+number() {
+  local file count=0
+  for file in "$1"/*; do
+    mv "$file" "$1.$((++count))"
+  done
+  for ((file = 1; file <= count; ++file)); do
+    mv "$1.$file" "$1/$(printf '%03d' "$file")"
+  done
+}
+
 inputs_in() { find "$1" -type f | wc -l; }
 
 keep() {
@@ -70,6 +81,7 @@ minimise() {
     LLVM_PROFILE_FILE=/dev/null "$build/tests/fuzz/fuzz_$name" -merge=1 -timeout=10 \
       -artifact_prefix="$work/findings/" "$corpus" "$work/whole" >"$work/log" 2>&1 ||
       { tail -40 "$work/log"; exit 1; }
+    number "$corpus"
     pack "$name" "$work"
     echo "$name: $(inputs_in "$corpus") of $before inputs, $(stat -c %s "$archives/$name.tar.xz") bytes"
   done
