@@ -49,8 +49,9 @@ TEST_F(CliLook, ShowSaysWhichCommandHoldsSinceWhenAndWhenItWouldNotice) {
   EXPECT_EQ(run(latchkey({"show", "a", uri()})), 0);
   const std::string said = log();
   EXPECT_NE(said.find(" (latchkey run sh), since 20"), std::string::npos) << said;
-  EXPECT_NE(said.find("\n    it would notice an unlock at its next check, at most "),
-            std::string::npos)
+  EXPECT_NE(
+      said.find("\n    it would notice an unlock usually within milliseconds, at the latest in "),
+      std::string::npos)
       << said;
 }
 
@@ -105,13 +106,13 @@ TEST_F(CliLook, UnlockTakesTheLockFromTheNamedOwnerOnly) {
 TEST_F(CliLook, UnlockSaysWhoLosesTheLockAndUntilWhenItMayWork) {
   const Holder other(*this, "a", "reentrant");
   EXPECT_EQ(run(latchkey({"unlock", "a", "--force", uri()})), 0);
-  EXPECT_TRUE(log().starts_with("a: taken from on ")) << log();
-  EXPECT_NE(log().find(", which works on until its next check, at most "), std::string::npos)
+  EXPECT_TRUE(log().starts_with("a: taken from a program on ")) << log();
+  EXPECT_NE(log().find(", which notices it usually within milliseconds, at the latest in "),
+            std::string::npos)
       << log();
-  EXPECT_NE(
-      log().find(" from now; then its hold is lost: a program gets a LockLost and the stop of "
-                 "its stop token, a command of latchkey run is ended\n"),
-      std::string::npos)
+  EXPECT_NE(log().find(" s; then its hold is lost: a program gets a LockLost and the stop of "
+                       "its stop token, a command of latchkey run is ended\n"),
+            std::string::npos)
       << log();
 }
 

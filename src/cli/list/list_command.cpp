@@ -97,7 +97,8 @@ class Printer {
     };
     for (const LockInfo& info : inspect_each(locks_, keys, note_refusal)) {
       if (!info.locked) continue;  // released since the scan
-      const std::string text = words_.json ? lock_json(info) : lock_text(info);
+      const std::string text =
+          words_.json ? lock_json(info) : lock_text(info, notice_of(locks_, info));
       write_out(text);
     }
     return keys.size() * keys_per_inspect;

@@ -42,14 +42,21 @@ std::string state_text(const LockInfo& info) {
   return info.locked ? fmt::format("locked, {}", type_text(info)) : std::string("not locked");
 }
 
-/// A holder checks at each third of its lease, and gives up at the latest at its end.
-std::string limit_text(const HolderInfo& holder) {
-  return holder.left ? ", at most " + duration_text(holder.left) + " from now" : std::string();
+/// When a holder learns that its lock was taken away. It checks at each third of its lease, whose
+/// length nobody else knows, and gives up at the latest at its end.
+std::string notice_text(const HolderInfo& holder, Notice notice) {
+  std::string text = notice == Notice::pushed ? "usually within milliseconds" : "at its next check";
+  if (holder.left) text += ", at the latest in " + duration_text(holder.left);
+  return text;
 }
 
 }  // namespace
 
-std::string lock_text(const LockInfo& info) {
+Notice notice_of(const Locks& locks, const LockInfo& info) {
+  return locks.capabilities().watches && !info.permits ? Notice::pushed : Notice::checked;
+}
+
+std::string lock_text(const LockInfo& info, Notice notice) {
   std::string text = fmt::format("{}: {}\n", detail::printable(info.key), state_text(info));
   for (const HolderInfo& holder : info.holders) {
     text += fmt::format("  held by {}, {} left", detail::printable(holder.id),
@@ -59,8 +66,7 @@ std::string lock_text(const LockInfo& info) {
       text += fmt::format(", asked to release it {} ago", duration_text(holder.revoked));
     }
     if (!holder.announced.empty()) text += fmt::format(": {}", detail::printable(holder.announced));
-    text +=
-        fmt::format("\n    it would notice an unlock at its next check{}\n", limit_text(holder));
+    text += fmt::format("\n    it would notice an unlock {}\n", notice_text(holder, notice));
   }
   if (const auto waiting = waiters(info); waiting.value_or(0) > 0) {
     text += fmt::format("  {} waiting\n", *waiting);
@@ -72,16 +78,15 @@ std::string lock_text(const LockInfo& info) {
   return text;
 }
 
-std::string taken_text(const LockInfo& before, std::string_view owner) {
+std::string taken_text(const LockInfo& before, std::string_view owner, Notice notice) {
   std::string text;
   for (const HolderInfo& holder : before.holders) {
     if (!owner.empty() && holder.id != owner) continue;
     const std::string& who = holder.announced.empty() ? holder.id : holder.announced;
     text += fmt::format(
-        "{}: taken from {}, which works on until its next check{}; then its hold is lost: a "
-        "program "
-        "gets a LockLost and the stop of its stop token, a command of latchkey run is ended\n",
-        detail::printable(before.key), detail::printable(who), limit_text(holder));
+        "{}: taken from {}, which notices it {}; then its hold is lost: a program gets a LockLost "
+        "and the stop of its stop token, a command of latchkey run is ended\n",
+        detail::printable(before.key), detail::printable(who), notice_text(holder, notice));
   }
   return text;
 }

@@ -16,12 +16,19 @@
 
 namespace latchkey::inline v1::cli {
 
+/// How a holder learns that its lock was taken away.
+enum class Notice : std::uint8_t {
+  checked,  ///< by a check of its own
+  pushed,   ///< the backend tells it
+};
+[[nodiscard]] Notice notice_of(const Locks& locks, const LockInfo& info);
+
 /// Several lines, for a terminal.
-[[nodiscard]] std::string lock_text(const LockInfo& info);
+[[nodiscard]] std::string lock_text(const LockInfo& info, Notice notice);
 
 /// One line for each holder from whom the lock has just been taken, with the time within which the
 /// holder notices. `owner`: the id of the only one; empty: all.
-[[nodiscard]] std::string taken_text(const LockInfo& before, std::string_view owner);
+[[nodiscard]] std::string taken_text(const LockInfo& before, std::string_view owner, Notice notice);
 
 /// The answer to a revocation: how many processes were told, and who held the lock just before.
 [[nodiscard]] std::string asked_text(const LockInfo& before, std::size_t told);

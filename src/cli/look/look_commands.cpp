@@ -58,8 +58,9 @@ std::shared_ptr<LookWords> add_words(CLI::App& command, bool names_a_key) {
 }
 
 int show(const LookWords& words) {
-  const LockInfo info = inspect(connect(choose_place(words.connection)), words.key);
-  write_out(words.json ? lock_json(info) : lock_text(info));
+  const Locks locks = connect(choose_place(words.connection));
+  const LockInfo info = inspect(locks, words.key);
+  write_out(words.json ? lock_json(info) : lock_text(info, notice_of(locks, info)));
   return info.locked ? exit_code::success : exit_code::failure;
 }
 
@@ -100,7 +101,7 @@ int unlock(const LookWords& words) {
   if (words.json) {
     write_out(json_line({{"key", words.key}, {"released", was_held}}));
   } else if (was_held) {
-    write_out(taken_text(info, words.owner));
+    write_out(taken_text(info, words.owner, notice_of(locks, info)));
   } else {
     print_message("'" + words.key + "' is not locked" +
                   (words.force ? std::string() : " by " + words.owner));
@@ -199,11 +200,9 @@ void add_unlock(CLI::App& app, Action& action) {
   const auto words = add_words(*command, true);
   command->add_flag(
       "--force", words->force,
-      "From all its holders, whoever they are; they notice at their next check, a third of their "
-      "lease later");
-  command
-      ->add_option("--owner", words->owner,
-                   "From this holder only: its id, as show prints it; it notices at its next check")
+      "From all its holders, whoever they are; they notice usually within milliseconds, or at "
+      "their next check");
+  command->add_option("--owner", words->owner, "From this holder only: its id, as show prints it")
       ->type_name("ID");
   command->footer(unlock_examples);
   command->callback([words, &action] { action = [words] { return unlock(*words); }; });

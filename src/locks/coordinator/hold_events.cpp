@@ -14,8 +14,8 @@
 namespace latchkey::inline v1::detail {
 
 std::string announcement_of(const RemoteHold& claim, const CoordinatorSettings& settings) {
-  std::string text;
-  if (claim.origin.site != nullptr) text = claim.origin.site->where() + ' ';
+  std::string text = claim.origin.site != nullptr ? claim.origin.site->where() : "a program";
+  text += ' ';
   text += settings.announcement;
   if (settings.announced_time != nullptr) {
     const auto now = settings.announced_time->wall();

@@ -66,7 +66,8 @@ TEST_F(RedisAnnounce, ALockTimeoutNamesMethodHostAndProcess) {
   EXPECT_THAT(holder, HasSubstr("work (announce_test.cpp:"));
   EXPECT_THAT(holder, AllOf(HasSubstr(") " + process()), HasSubstr("Z, owner ")));
   const Hold plain = there.lock("k").acquire(0ms, 30s);
-  EXPECT_THAT(holder_as_seen_by(here), StartsWith(process())) << "no LOCKED holds it";
+  EXPECT_THAT(holder_as_seen_by(here), StartsWith("a program " + process()))
+      << "no LOCKED holds it";
 }
 
 // The log had the id of the holder only.
@@ -97,7 +98,7 @@ TEST_F(RedisAnnounce, OnlyProcessesThatAnnounceReadAnnouncements) {
   {
     const Hold hold = speaking.lock("k").acquire(0ms, 30s);
     EXPECT_THAT(holder_as_seen_by(silent), Not(HasSubstr("process")));
-    EXPECT_THAT(silent.inspect("k").holders.at(0).announced, StartsWith(process()));
+    EXPECT_THAT(silent.inspect("k").holders.at(0).announced, StartsWith("a program " + process()));
   }
   const Hold hold = silent.lock("k").acquire(0ms, 30s);
   EXPECT_EQ(holder_as_seen_by(speaking), silent.inspect("k").holders.at(0).id);

@@ -35,7 +35,7 @@ void start(const char* uri, latchkey::Listener& listener) {
   latchkey::install(latchkey::Locks::connect(
       uri, {.prefix = "shop:",                         // one for each environment on a server
             .startup = latchkey::Startup::allow_down,  // start even if the server is down
-            .announce = true,                          // a LockTimeout names the holder
+            .announce = true,                          // holders have names, if both sides say so
             .listener = &listener}));
 }
 

@@ -52,7 +52,8 @@ class Bank {
 };
 
 void start() {
-  latchkey::install_from("latchkey.yaml");  // once, at the start of main
+  // Once, at the start of main, instead of latchkey::install.
+  latchkey::install_from("latchkey.yaml", {.announce = true});
 }
 
 void verify() {
