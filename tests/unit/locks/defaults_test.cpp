@@ -39,7 +39,7 @@ struct Defaults : ::testing::Test {
     const std::size_t waiting = recorder.count(Event::Kind::waiting) + 1;
     auto called = std::async(std::launch::async, call);
     ASSERT_TRUE(recorder.await(Event::Kind::waiting, waiting));
-    ASSERT_TRUE(clock.await_sleepers(1));
+    ASSERT_TRUE(clock.await_sleepers(2));  // the timer thread, and the call, whose wait has begun
     clock.advance(wait - 1ms);
     EXPECT_EQ(called.wait_for(0ms), std::future_status::timeout);
     clock.advance(1ms);
