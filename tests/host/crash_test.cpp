@@ -54,6 +54,14 @@ Request wait_in_line(Verb verb, const HoldId& id) {
   return wait;
 }
 
+/// The first of `ids` holds "k", and the second waits for it.
+void one_in_line(Probe& other, std::vector<HoldId>& ids, const TestSegment& /*segment*/) {
+  ids = {other.fresh_id(), other.fresh_id()};
+  other.acquire("k", LockType::REENTRANT, ids[0], 30s);
+  other.send(wait_in_line(Verb::subscribe, ids[1]));
+  other.send(wait_in_line(Verb::acquire, ids[1]));
+}
+
 struct Scene {
   const char* name;
   /// Fills the segment, from a process that lives.
@@ -98,13 +106,7 @@ std::vector<Scene> scenes() {
          own.send(Verb::subscribe, "k", LockType::WRITE);
          own.renew("k", LockType::WRITE, own.fresh_id(), 30s);
        }},
-      {"AThinHoldBesideWaiters",
-       [](Probe& other, std::vector<HoldId>& ids, const auto&) {
-         ids = {other.fresh_id(), other.fresh_id()};
-         other.acquire("k", LockType::REENTRANT, ids[0], 30s);
-         other.send(wait_in_line(Verb::subscribe, ids[1]));
-         other.send(wait_in_line(Verb::acquire, ids[1]));
-       },
+      {"AThinHoldBesideWaiters", one_in_line,
        [](Probe& own, const std::vector<HoldId>& ids) {
          own.send(Verb::release, "k", LockType::REENTRANT, ids[0]);
          for (int round = 0; round < 2; ++round) {
@@ -127,13 +129,7 @@ std::vector<Scene> scenes() {
          own.acquire("k", LockType::WRITE, id, 30s);
          own.send(Verb::release, "k", LockType::WRITE, id);
        }},
-      {"AHandOffToTheProcessInLine",
-       [](Probe& other, std::vector<HoldId>& ids, const auto&) {
-         ids = {other.fresh_id(), other.fresh_id()};
-         other.acquire("k", LockType::REENTRANT, ids[0], 30s);
-         other.send(wait_in_line(Verb::subscribe, ids[1]));
-         other.send(wait_in_line(Verb::acquire, ids[1]));
-       },
+      {"AHandOffToTheProcessInLine", one_in_line,
        [](Probe& own, const std::vector<HoldId>& ids) {
          std::this_thread::sleep_for(2ms);  // sleeps: the turn ends
          own.send(Verb::release, "k", LockType::REENTRANT, ids[0]);

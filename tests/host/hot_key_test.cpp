@@ -1,6 +1,5 @@
 // Processes that all want one key, all the time: what each of them gets, and how long it waits.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -8,13 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <new>
 #include <thread>
 
 #include <latchkey/locks.hpp>
 
 #include "host/holder_process.hpp"
 #include "host/host_fixture.hpp"
+#include "host/killed_workers.hpp"
 #include "host/segment_check.hpp"
 #include "support/fork.hpp"
 
@@ -62,10 +61,8 @@ class HostHotKey : public ::testing::TestWithParam<LockType> {};
 
 TEST_P(HostHotKey, EachProcessGetsAQuarterOfItsEvenShare) {
   const TestSegment segment;
-  void* const shared =
-      ::mmap(nullptr, sizeof(Results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(shared, MAP_FAILED);
-  Results& results = *::new (shared) Results{};
+  const SharedObject<Results> shared;
+  Results& results = *shared;
   std::array<pid_t, processes> children{};
   for (std::size_t own = 0; own < processes; ++own) {
     children[own] = fork_child();
@@ -98,7 +95,6 @@ TEST_P(HostHotKey, EachProcessGetsAQuarterOfItsEvenShare) {
     std::printf("longest wait: %llu us\n", static_cast<unsigned long long>(each.longest_us));
   }
   EXPECT_EQ(detail::host::check_segment(segment.place()), std::vector<std::string>{});
-  ::munmap(shared, sizeof(Results));
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, HostHotKey,

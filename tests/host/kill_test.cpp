@@ -1,14 +1,10 @@
 // Four processes with eight threads each want one key, and one after the other is killed.
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,8 +12,8 @@
 #include <latchkey/locks.hpp>
 
 #include "host/host_fixture.hpp"
+#include "host/killed_workers.hpp"
 #include "host/segment_check.hpp"
-#include "support/fork.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -79,49 +75,14 @@ struct Board {
 
 TEST(HostKills, NeitherOverlapNorLostUpdate) {
   const TestSegment segment;
-  void* const shared =
-      ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(shared, MAP_FAILED);
-  Board& board = *::new (shared) Board{};
-  std::uint64_t processes = 0;
-  struct Child {
-    pid_t pid;
-    std::uint64_t process;
-  };
-  const auto start = [&]() -> Child {
-    const std::uint64_t process = ++processes;
-    const pid_t pid = fork_child();
-    if (pid == 0) {
-      try {
-        work(segment.uri(), board, process);
-      } catch (const std::exception& error) {
-        static_cast<void>(!::write(2, error.what(), std::string(error.what()).size()));
-        ::_exit(1);
-      }
-    }
-    return {pid, process};
-  };
-  const auto kill = [&](const Child& child) {
-    int status = 0;
-    EXPECT_EQ(::waitpid(child.pid, &status, WNOHANG), 0) << "process has ended by itself";
-    board.killed_at[child.process] = Steady::now().time_since_epoch().count();
-    ::kill(child.pid, SIGKILL);
-    ::waitpid(child.pid, &status, 0);
-  };
-  std::vector<Child> children;
-  for (int index = 0; index < 4; ++index) children.push_back(start());
-  const char* const wanted = std::getenv("LATCHKEY_HOST_SECONDS");
-  const auto length = std::chrono::seconds(wanted != nullptr ? std::atoi(wanted) : 4);
-  std::mt19937 random(42);
-  const auto end = Steady::now() + length;
-  while (Steady::now() < end && processes + 8 < most_processes) {
-    std::this_thread::sleep_for(50ms);  // sleeps: the processes work meanwhile
-    Child& child = children[random() % children.size()];
-    kill(child);
-    child = start();
-  }
-  for (const Child& child : children) kill(child);
-
+  const SharedObject<Board> shared;
+  Board& board = *shared;
+  const std::size_t processes = kill_workers(
+      50ms, 42, most_processes - 8,
+      [&](std::size_t process) { work(segment.uri(), board, process); },
+      [&](std::size_t process) {
+        board.killed_at[process] = Steady::now().time_since_epoch().count();
+      });
   EXPECT_EQ(board.overlaps, 0U);
   EXPECT_LE(board.done, board.counter);
   EXPECT_GE(board.begun, board.counter);
@@ -139,7 +100,6 @@ TEST(HostKills, NeitherOverlapNorLostUpdate) {
               static_cast<unsigned long long>(board.done),
               static_cast<unsigned long long>(processes), takeovers.size(), percentile(50),
               percentile(99));
-  ::munmap(shared, sizeof(Board));
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
 // Keys of one bucket, of all kinds, by processes that are killed: a thin word serves them all.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <random>
 #include <string>
@@ -19,8 +16,8 @@
 
 #include "core/key_table.hpp"
 #include "host/host_fixture.hpp"
+#include "host/killed_workers.hpp"
 #include "host/segment_check.hpp"
-#include "support/fork.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -28,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-constexpr std::size_t key_count = 3, workers = 4, threads_of_worker = 3;
+constexpr std::size_t key_count = 3, threads_of_worker = 3;
 
 /// Keys whose locks have one thin word, and one key with another.
 std::array<std::string, key_count> neighbours() {
@@ -95,53 +92,16 @@ struct BucketBoard {
 
 TEST(HostBuckets, KeysOfOneBucketExcludeEachForItself) {
   const TestSegment segment;
-  void* const shared = ::mmap(nullptr, sizeof(BucketBoard), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(shared, MAP_FAILED);
-  BucketBoard& board = *::new (shared) BucketBoard{};
-  std::size_t last = 0;
-  struct Child {
-    pid_t pid;
-    std::size_t process;
-  };
-  const auto start = [&]() -> Child {
-    const std::size_t process = ++last;
-    const pid_t pid = fork_child();
-    if (pid == 0) {
-      try {
-        use_neighbours(segment.uri(), board, process);
-      } catch (const std::exception& error) {
-        static_cast<void>(!::write(2, error.what(), std::string(error.what()).size()));
-        ::_exit(1);
-      }
-    }
-    return {pid, process};
-  };
-  const auto kill = [&](const Child& child) {
-    EXPECT_EQ(::waitpid(child.pid, nullptr, WNOHANG), 0) << "process has ended by itself";
-    board.dead[child.process] = true;  // before anybody can have its locks
-    ::kill(child.pid, SIGKILL);
-    ::waitpid(child.pid, nullptr, 0);
-  };
-  std::vector<Child> children;
-  for (std::size_t index = 0; index < workers; ++index) children.push_back(start());
-  const char* const wanted = std::getenv("LATCHKEY_HOST_SECONDS");
-  const auto length = std::chrono::seconds(wanted != nullptr ? std::atoi(wanted) : 4);
-  std::mt19937 random(7);
-  const auto end = Steady::now() + length;
-  while (Steady::now() < end && last < 4000) {
-    std::this_thread::sleep_for(40ms);  // sleeps: the processes work meanwhile
-    Child& child = children[random() % children.size()];
-    kill(child);
-    child = start();
-  }
-  for (const Child& child : children) kill(child);
+  const SharedObject<BucketBoard> shared;
+  BucketBoard& board = *shared;
+  const std::size_t last = kill_workers(
+      40ms, 7, 4000, [&](std::size_t process) { use_neighbours(segment.uri(), board, process); },
+      [&](std::size_t process) { board.dead[process] = true; });
   EXPECT_EQ(board.overlaps, 0U);
   EXPECT_GT(board.sections, 1000U);
   EXPECT_EQ(detail::host::check_segment(segment.place()), std::vector<std::string>{});
   std::printf("%llu sections, %zu processes\n",
               static_cast<unsigned long long>(board.sections.load()), last);
-  ::munmap(shared, sizeof(BucketBoard));
 }
 
 }  // namespace
