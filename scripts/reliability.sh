@@ -3,15 +3,15 @@
 #
 #   make chaos | tee build/chaos-1.log     as often as you like
 #   scripts/reliability.sh [--write] build/chaos-*.log
-#   scripts/reliability.sh --nightly TABLE          lines `step seconds s ok` or `… FAILED`, of .ci/run
+#   scripts/reliability.sh --nightly step...        the rows that .ci/run has left in build/nightly
 #
 # Without --write it prints the tables. A run that found a violation, or did not end, is an error.
-# --nightly writes that table into the page, with the date and the commit.
+# --nightly writes the rows of these steps into the page; a step without a new row keeps the one it has.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 exec python3 - "$@" <<'PYTHON'
-import datetime, pathlib, re, subprocess, sys
+import pathlib, re, sys
 
 PAGE = pathlib.Path("docs/reliability.md")
 CAMPAIGN, NIGHTLY = "<!-- generated: campaign -->\n", "<!-- generated: nightly -->\n"
@@ -58,11 +58,13 @@ def lines_of(names, columns, heads):
     return text
 
 if sys.argv[1:2] == ["--nightly"]:
-    steps = [line.split() for line in pathlib.Path(sys.argv[2]).read_text().splitlines()]
-    commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], text=True).strip()
-    text = f"On {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}.\n\n"
-    text += row(["step", "seconds", "result"]) + "|---|---|---|\n"
-    write(NIGHTLY, text + "".join(row([name, seconds, how]) for name, seconds, _, how in steps))
+    page = PAGE.read_text().split(NIGHTLY)[1].split(END)[0]
+    text = row(["step", "seconds", "result", "commit", "date"]) + "|---" * 5 + "|\n"
+    for step in sys.argv[2:]:
+        new = pathlib.Path("build/nightly", step + ".row")
+        before = re.search(rf"^\| {re.escape(step)} \|.*\n", page, re.M)
+        text += row(new.read_text().split()) if new.exists() else before[0] if before else ""
+    write(NIGHTLY, text)
     sys.exit()
 paths = [word for word in sys.argv[1:] if word != "--write"]
 if not paths: sys.exit("no log of a run was given")
