@@ -61,7 +61,7 @@ class Play {
       case 2: connect(); break;
       case 3: send(session_.to_send().size()); break;
       case 4: send(moves_.below(64)); break;
-      case 5: answers_ += next_answer(); break;
+      case 5: answers_ += moves_.below(8) == 0 ? push() : next_answer(); break;
       case 6: receive(answers_.size()); break;
       case 7: receive(1 + moves_.below(40)); break;
       case 8: answers_ += moves_.bytes(1 + moves_.below(16)); break;
@@ -70,7 +70,9 @@ class Play {
       case 11: pass(std::chrono::milliseconds(moves_.below(256) * 16)); break;
       case 12: take_elsewhere(); break;
       case 13: move_channels(); break;
-      case 14: session_.retire(); break;
+      case 14:
+        moves_.below(2) == 0 ? session_.retire() : session_.serves(moves_.below(2) == 0);
+        break;
       case 15: session_.request_slots(now_); break;
       default: break;
     }
@@ -109,17 +111,20 @@ class Play {
   }
 
   Asked& ask() {
-    static constexpr std::array verbs{Verb::acquire,   Verb::release,     Verb::renew,
-                                      Verb::verify,    Verb::downgrade,   Verb::expire,
-                                      Verb::subscribe, Verb::unsubscribe, Verb::leave,
-                                      Verb::list,      Verb::inspect,     Verb::force_release};
+    static constexpr std::array verbs{
+        Verb::acquire, Verb::release,       Verb::renew,       Verb::verify, Verb::downgrade,
+        Verb::expire,  Verb::subscribe,     Verb::unsubscribe, Verb::leave,  Verb::list,
+        Verb::inspect, Verb::force_release, Verb::revoke,      Verb::resize};
     static constexpr std::array<std::string_view, 4> keys{"a", "b", "{a}b", "a{b"};
     Asked& made = asked_.emplace_back();
     made.verb = verbs[moves_.below(verbs.size())];
     made.key = keys[moves_.below(keys.size())];
-    made.type = static_cast<LockType>(moves_.below(5));
+    made.type = static_cast<LockType>(moves_.below(6));
+    made.watch = moves_.below(2) == 0;
     made.id = {{1, 2}, 1 + moves_.below(3)};
     made.lease = 30s;
+    made.permits.taken = made.type == LockType::PERMIT ? 2 : made.permits.taken;
+    if (made.verb == Verb::subscribe || made.verb == Verb::unsubscribe) choose_channel(made);
     made.sent = now_;
     made.info = &made.found;
     made.names = &made.listed;
@@ -135,6 +140,16 @@ class Play {
     return made;
   }
 
+  void choose_channel(Asked& made) {
+    switch (moves_.below(4)) {
+      case 0: made.queues = true; break;  // what is granted to the process
+      case 1: made.latch = true; break;
+      case 2: made.revocations = true; break;
+      default: break;
+    }
+    if (moves_.below(2) == 0) made.id.number = 0;
+  }
+
   void connect() {
     if (!session_.wants_connection(now_)) return;
     answers_.clear();
@@ -145,6 +160,7 @@ class Play {
 
   void send(std::size_t most) {
     const std::string_view bytes = session_.to_send().substr(0, most);
+    require(session_.unsent() >= bytes.size());
     parser_.feed(bytes);
     session_.sent(bytes.size());
     require(!parser_.malformed());
@@ -161,12 +177,32 @@ class Play {
     if (command[0] == "PING") return "+PONG\r\n";
     if (command[0] == "CLIENT") return moves_.below(4) == 0 ? "-NOPERM no\r\n" : ":0\r\n";
     if (command[0] == "SELECT" || command[0] == "ASKING") return "+OK\r\n";
+    if (command[0] == "EXISTS") return moves_.below(4) == 0 ? "-NOPERM no\r\n" : ":1\r\n";
     if (command[0] == "CLUSTER") return std::string(slots_answer);
     if (command[0] == "PUBSUB") return "%0\r\n";
     if (command[0] == "WAIT") return moves_.below(3) == 0 ? ":0\r\n" : ":1\r\n";
     if (command[0].ends_with("SUBSCRIBE")) return channel_answer(command);
     if (is_batch(command) && moves_.below(4) != 0) return batch_answer(command);
+    if (command.size() > 1 && moves_.below(2) == 0) {
+      const auto* const own = std::ranges::find_if(own_answers, [&](const OwnAnswers& each) {
+        return command[1] == each.script.sha1 || command[1] == each.script.text;
+      });
+      if (own != own_answers.end()) return std::string(own->answers[moves_.below(2)]);
+    }
     return std::string(script_answers[moves_.below(script_answers.size())]);
+  }
+
+  /// Something that the server says unasked: a change of watched keys, or a message.
+  std::string push() {
+    static constexpr std::array<std::string_view, 4> messages{"0", "1", "7", "7:3:41"};
+    switch (moves_.below(4)) {
+      case 0: return ">2\r\n$10\r\ninvalidate\r\n_\r\n";
+      case 1: return ">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$4\r\n{a}b\r\n";
+      default: break;
+    }
+    const std::string_view message = messages[moves_.below(messages.size())];
+    if (channels_.empty()) return testing::message("redisson_lock__channel:{a}", message);
+    return testing::message(channels_[moves_.below(channels_.size())], message);
   }
 
   static bool is_batch(const testing::Command& command) {
@@ -196,6 +232,7 @@ class Play {
       case 2: return testing::push("sunsubscribe", command[1], 0);  // the slot moves
       default: break;
     }
+    if (channels_.size() < 16) channels_.push_back(command[1]);
     std::string kind = command[0];
     std::ranges::transform(kind, kind.begin(), [](char each) { return each | 0x20; });
     return testing::push(kind, command[1], 1);
@@ -254,6 +291,7 @@ class Play {
     }
     require(session_.stage() == Session::Stage::down || session_.due() > Clock::time_point{});
     require(!session_.is_silent(now_) || session_.unanswered() > 0);
+    require(session_.backlog() == 0 || session_.is_working());
   }
 
   void deliver() {
@@ -280,6 +318,7 @@ class Play {
   testing::CommandParser parser_;
   std::deque<testing::Command> heard_;
   std::string answers_;
+  std::vector<std::string> channels_;  ///< to which the client has subscribed
   Session session_, other_;
 };
 
