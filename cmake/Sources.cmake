@@ -35,10 +35,11 @@ set(latchkey_sources
   src/host/host_client.cpp
   src/host/peers.cpp
   src/host/record_bytes.cpp
+  src/host/segment/mapping_guard.cpp
+  src/host/segment/segment_file.cpp
+  src/host/segment/segment_lock.cpp
+  src/host/segment/segment_place.cpp
   src/host/segment_check.cpp
-  src/host/segment_file.cpp
-  src/host/segment_lock.cpp
-  src/host/segment_place.cpp
   src/host/session.cpp
   src/host/shared_table.cpp
   src/host/shared_table_lists.cpp

@@ -331,7 +331,8 @@ set(latchkey_host_sources
   host/host_contract_test.cpp
   host/hot_key_test.cpp
   host/kill_test.cpp
-  host/shared_bucket_test.cpp)
+  host/shared_bucket_test.cpp
+  host/truncation_test.cpp)
 
 set(latchkey_histories_sources
   sim/spec/histories.cpp

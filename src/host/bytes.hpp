@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "host/segment_format.hpp"
+#include "host/segment/segment_format.hpp"
 
 namespace latchkey::inline v1::detail::host {
 

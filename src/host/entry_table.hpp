@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/collections/small_vector.hpp"
-#include "host/segment_format.hpp"
+#include "host/segment/segment_format.hpp"
 #include "host/transaction.hpp"
 
 namespace latchkey::inline v1::detail::host {

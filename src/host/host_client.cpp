@@ -64,15 +64,21 @@ void HostClient::answer(Request& request, Outcome& outcome, Sink& sink) {
   } catch (const Unusable& why) {
     set_unknown(outcome, why.what());
   } catch (const Damaged& what) {
+    // A process whose segment was truncated does not see that another one was put in its place.
+    if (!session_.is_in_place()) return replaced(outcome);
     outcome = Outcome{};
     outcome.kind = Outcome::Kind::refused;
     outcome.reason = damage(what);
   } catch (const Replaced&) {
-    set_unknown(outcome, "another segment has taken its place");
-    rejoin();
+    replaced(outcome);
   } catch (const std::bad_alloc&) {
     set_unknown(outcome, "no memory left");  // short enough to need no allocation
   }
+}
+
+void HostClient::replaced(Outcome& outcome) {
+  set_unknown(outcome, "another segment has taken its place");
+  rejoin();
 }
 
 void HostClient::submit(std::span<Request* const> requests, Sink& sink) {

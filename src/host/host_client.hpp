@@ -72,6 +72,7 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
     outcome.kind = Outcome::Kind::granted;
     return true;
   }
+  void replaced(Outcome& outcome);
   void note_turn(const Request& request);
   void end_turns(Clock::time_point now);
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/file_descriptor.hpp"
-#include "host/segment_format.hpp"
+#include "host/segment/segment_format.hpp"
 
 namespace latchkey::inline v1::detail::host {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/segment_file.hpp"
+#include "host/segment/segment_file.hpp"
 
 namespace latchkey::inline v1::detail::host {
 

@@ -76,14 +76,24 @@ void Session::begin() {
   if (header.journal_length.load(std::memory_order_relaxed) != 0 && !Transaction::undo(layout())) {
     mark_damaged();
   }
-  const std::uint64_t state = header.state.load(std::memory_order_relaxed);
-  if (state == static_cast<std::uint64_t>(State::ready) && name_of(slot_) == name_) [[likely]] {
+  const bool has_own_slot = name_of(slot_) == name_;
+  require_ready();
+  if (!has_own_slot) throw Replaced();
+}
+
+// Whatever else a change has met is a consequence.
+void Session::require_whole() const {
+  if (file_.was_truncated()) throw Damaged("its file was truncated while it was in use");
+}
+
+// Also before the lock is taken: the one who had it when the file was truncated never frees it.
+void Session::require_ready() const {
+  const auto state = static_cast<State>(layout().header.state.load(std::memory_order_relaxed));
+  if (state == State::ready) [[likely]]
     return;
-  }
-  if (state == static_cast<std::uint64_t>(State::damaged)) {
-    throw Damaged("a process has found it damaged");
-  }
-  throw Replaced();
+  if (state != State::damaged) throw Replaced();
+  require_whole();
+  throw Damaged("a process has found it damaged");
 }
 
 void Session::mark_damaged() noexcept {

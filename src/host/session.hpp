@@ -11,8 +11,8 @@
 
 #include "host/entry_table.hpp"
 #include "host/peers.hpp"
-#include "host/segment_file.hpp"
-#include "host/segment_lock.hpp"
+#include "host/segment/segment_file.hpp"
+#include "host/segment/segment_lock.hpp"
 
 namespace latchkey::inline v1::detail::host {
 
@@ -51,14 +51,20 @@ class Session {
   template <class Act>
   void change(Act&& act) {
     {
+      require_ready();
       const SegmentLock lock(layout().header.lock, slot_, is_dead_);
       begin();
       EntryTable entries(layout(), grow_);
       try {
         act(entries);
+        require_whole();
         entries.commit();
       } catch (const Damaged&) {
         mark_damaged();
+        require_whole();
+        throw;
+      } catch (const Unusable&) {
+        require_whole();
         throw;
       }
     }
@@ -81,6 +87,8 @@ class Session {
  private:
   void join();
   void take_slot(std::uint64_t name);
+  void require_whole() const;
+  void require_ready() const;
   void begin();
   void mark_damaged() noexcept;
   void wake() noexcept;

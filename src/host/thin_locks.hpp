@@ -10,7 +10,7 @@
 
 #include "core/small_mutex.hpp"
 #include "core/thread_annotations.hpp"
-#include "host/segment_format.hpp"
+#include "host/segment/segment_format.hpp"
 
 namespace latchkey::inline v1::detail::host {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "host/segment_format.hpp"
+#include "host/segment/segment_format.hpp"
 #include "host/store_observer.hpp"
 
 namespace latchkey::inline v1::detail::host {

@@ -5,7 +5,7 @@
 
 #include <latchkey/locks.hpp>
 
-#include "host/segment_file.hpp"
+#include "host/segment/segment_file.hpp"
 
 namespace {
 

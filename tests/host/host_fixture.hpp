@@ -15,7 +15,7 @@
 #include <latchkey/options.hpp>
 
 #include "host/host_backend.hpp"
-#include "host/segment_file.hpp"
+#include "host/segment/segment_file.hpp"
 
 namespace latchkey::tests {
 

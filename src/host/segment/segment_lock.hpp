@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "host/segment_format.hpp"
+#include "host/segment/segment_format.hpp"
 
 namespace latchkey::inline v1::detail::host {
 

@@ -10,7 +10,7 @@
 
 #include "backend/uri/uri_options.hpp"
 #include "core/text/number.hpp"
-#include "host/segment_file.hpp"
+#include "host/segment/segment_file.hpp"
 
 namespace latchkey::inline v1::detail::host {
 namespace {

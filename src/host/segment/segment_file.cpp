@@ -1,6 +1,6 @@
 // The file of a segment: made, opened, checked, and made larger.
 // SPDX-License-Identifier: BSL-1.0
-#include "host/segment_file.hpp"
+#include "host/segment/segment_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -60,44 +60,56 @@ void require_own(const SegmentPlace& place, int file) {
   }
 }
 
+/// Makes it a segment that nobody may use, without a word by which a lock could be taken.
+void mark_damaged(void* memory) noexcept {
+  Layout& segment = *static_cast<Layout*>(memory);
+  segment.header.state.store(static_cast<std::uint64_t>(State::damaged));
+  for (Word& word : segment.thin) word.store(ThinWord::in_table, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 SegmentFile::SegmentFile(FileDescriptor file, std::uint64_t file_size)
     : file_(std::move(file)), file_size_(file_size) {
-  const auto map = [&](std::uint64_t size) {
-    address_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-    if (address_ == MAP_FAILED) {
-      address_ = nullptr;
-      throw Unusable("cannot map it: " + reason_of(errno));
-    }
-    mapped_ = size;
-  };
   map(std::max<std::uint64_t>(file_size_, 4096));
   if (!has_header() || layout().header.magic != format_magic) return;
   // From here on the file may grow as far as its header allows: the address space is there.
   const std::uint64_t most = layout().header.most_size.load(std::memory_order_relaxed);
   if (most <= mapped_ || most > std::uint64_t{1} << 40) return;
-  ::munmap(std::exchange(address_, nullptr), mapped_);
+  unmap();
   map(most);
+}
+
+void SegmentFile::map(std::uint64_t size) {
+  void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (mapped == MAP_FAILED) throw Unusable("cannot map it: " + reason_of(errno));
+  address_ = mapped;
+  mapped_ = size;
+  guard_ = MappingGuard(address_, mapped_, mark_damaged);
+}
+
+void SegmentFile::unmap() noexcept {
+  guard_ = {};
+  if (address_ != nullptr) ::munmap(std::exchange(address_, nullptr), mapped_);
 }
 
 SegmentFile::SegmentFile(SegmentFile&& other) noexcept
     : file_(std::move(other.file_)),
       address_(std::exchange(other.address_, nullptr)),
       file_size_(other.file_size_),
-      mapped_(other.mapped_) {}
+      mapped_(other.mapped_),
+      guard_(std::move(other.guard_)) {}
 
 SegmentFile& SegmentFile::operator=(SegmentFile&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(address_, other.address_);
   std::swap(file_size_, other.file_size_);
   std::swap(mapped_, other.mapped_);
+  std::swap(guard_, other.guard_);
   return *this;
 }
 
-SegmentFile::~SegmentFile() {
-  if (address_ != nullptr) ::munmap(address_, mapped_);
-}
+SegmentFile::~SegmentFile() { unmap(); }
 
 FileDescriptor SegmentFile::open_existing(const SegmentPlace& place) {
   FileDescriptor file(

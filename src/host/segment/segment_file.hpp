@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include "core/file_descriptor.hpp"
-#include "host/segment_format.hpp"
+#include "host/segment/mapping_guard.hpp"
+#include "host/segment/segment_format.hpp"
 
 namespace latchkey::inline v1::detail::host {
 
@@ -55,9 +56,14 @@ class SegmentFile {
   void grow(std::uint64_t least);
   /// Whether the path leads to this file still.
   [[nodiscard]] bool is_in_place(const SegmentPlace& place) const noexcept;
+  /// Whether this process has met a part of the file that was cut off. What it sees since is a
+  /// damaged segment of its own.
+  [[nodiscard]] bool was_truncated() const noexcept { return guard_.has_lost_file(); }
 
  private:
   SegmentFile(FileDescriptor file, std::uint64_t file_size);
+  void map(std::uint64_t size);
+  void unmap() noexcept;
 
   static FileDescriptor open_existing(const SegmentPlace& place);
   static void make(const SegmentPlace& place, bool over_another, std::uint64_t last_token);
@@ -67,6 +73,7 @@ class SegmentFile {
   void* address_ = nullptr;
   std::uint64_t file_size_ = 0;  ///< when it was opened
   std::uint64_t mapped_ = 0;
+  MappingGuard guard_;
 };
 
 }  // namespace latchkey::inline v1::detail::host

@@ -1,6 +1,6 @@
 // The mutex of a segment, which survives the process that holds it.
 // SPDX-License-Identifier: BSL-1.0
-#include "host/segment_lock.hpp"
+#include "host/segment/segment_lock.hpp"
 
 #include <string>
 
