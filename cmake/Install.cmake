@@ -81,8 +81,6 @@ install(FILES "${PROJECT_BINARY_DIR}/latchkey.pc" DESTINATION "${pc_dir}" COMPON
 
 install(FILES debug/latchkey_printers.py debug/latchkey.skip
   DESTINATION "${CMAKE_INSTALL_DATADIR}/latchkey/gdb" COMPONENT dev)
-install(FILES ops/bpftrace/long_holds.bt ops/bpftrace/waits_by_method.bt ops/bpftrace/who_waits.bt
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/latchkey/bpftrace" COMPONENT dev)
 install(DIRECTORY ops DESTINATION "${CMAKE_INSTALL_DATADIR}/latchkey" COMPONENT tool)
 if(NOT LATCHKEY_PACKAGES)  # Debian's packages have it in a place of Debian's
   install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/latchkey" COMPONENT dev)
