@@ -32,6 +32,7 @@ using namespace std::chrono_literals;
 using namespace latchkey::testing;
 using latchkey::LockType;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::NiceMock;
 using ::testing::Not;
@@ -183,6 +184,33 @@ TEST(Vault, IsLockedAsInProduction) {
   EXPECT_THAT(locks.taken(), ElementsAre(Taken{"account:42", LockType::WRITE}));
 }
 
+TEST(Vault, GivesUpAfterTheWaitOfItsPolicy) {
+  ManualClock clock;
+  const ScopedLocks locks({.clock = &clock});
+  const auto policies = ScopedPolicies::from_text(R"(
+policies:
+  money: {key: "vault:{account.id}", type: WRITE, wait: 5s, lease: 20s}
+)");
+  const auto other = locks.locks().with_owner(latchkey::Owner::make());
+  const latchkey::Hold hold = other.lock("vault:42", LockType::WRITE).acquire();
+  const auto begin = clock.now();
+  const auto skipping = clock.skip_waits();
+  EXPECT_THROW(Vault().open({42}), latchkey::LockTimeout);
+  EXPECT_EQ(clock.now() - begin, 5s);
+}
+
+TEST(Vault, HasTheLeaseOfItsPolicy) {
+  ManualClock clock;
+  auto backend = std::make_unique<NiceMock<MockBackend>>(clock);
+  EXPECT_CALL(*backend, acquire(Field(&latchkey::Request::lease, 20s)));
+  const ScopedLocks locks(std::move(backend), {.clock = &clock});
+  const auto policies = ScopedPolicies::from_text(R"(
+policies:
+  money: {key: "vault:{account.id}", type: WRITE, wait: 5s, lease: 20s}
+)");
+  Vault().open({42});
+}
+
 TEST(Bank, CanDeadlockWithItself) {
   const ScopedLocks locks;
   NiceMock<MockLedger> ledger;
@@ -328,7 +356,7 @@ std::vector<std::string> snippets(const std::string& page) {
 TEST(DocsTesting, EverySnippetIsCompiledAndRunHere) {
   const std::string source = content("tests/unit/testing/docs_testing_test.cpp");
   const auto all = snippets(content("docs/testing.md"));
-  EXPECT_EQ(all.size(), 14U);
+  EXPECT_EQ(all.size(), 15U);
   for (const std::string& snippet : all) EXPECT_THAT(source, HasSubstr(snippet));
 }
 
