@@ -78,6 +78,7 @@ deps:
 demo:
 	@scripts/deps.sh demo
 	@mkdir -p build && $(call configure,demo)
+	@echo "demo: building, which takes about two minutes the first time"
 	@cmake --build build/demo --target example_bank -- $(NINJA)
 	@cd examples && ../build/demo/examples/bank $(ARGS)
 

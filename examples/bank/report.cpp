@@ -139,6 +139,10 @@ void show_books(const Screen& screen, const Books& books) {
   row("- paid out", tally.paid_out, fmt::format("{} withdrawals", with_commas(tally.withdrawals)));
   row("  moved", tally.moved,
       fmt::format("{} transfers, which change no sum", with_commas(tally.transfers)));
+  if (tally.refused > 0) {
+    screen.print(fmt::format("  {:<22}{:>16}   withdrawals and transfers of more than there was",
+                             "refused", with_commas(tally.refused)));
+  }
   row("= there should be", books.expected(), "");
   const Money off = books.closing.balances - books.expected();
   row("there is", books.closing.balances,
