@@ -1,5 +1,6 @@
 // Drives a Session with requests, connections, time and valid or arbitrary replies. Every request
 // must end exactly once, all commands must be well-formed, and nothing may hang.
+// tidy: long-file because the moves of a play and what they do stand together
 //
 // The first byte of the input selects the kind of server. Each further byte is a move, followed by
 // the parameters of the move.
