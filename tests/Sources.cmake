@@ -259,6 +259,7 @@ set(latchkey_asio_tests_sources
   asio/context_test.cpp
   asio/contract_test.cpp
   asio/docs_test.cpp
+  asio/host_test.cpp
   asio/latch_test.cpp
   asio/lead_test.cpp
   asio/load_test.cpp
@@ -331,6 +332,7 @@ set(latchkey_host_sources
   host/host_contract_test.cpp
   host/hot_key_test.cpp
   host/kill_test.cpp
+  host/memory_limit_test.cpp
   host/shared_bucket_test.cpp
   host/truncation_test.cpp)
 

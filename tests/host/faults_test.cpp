@@ -411,6 +411,23 @@ TEST(HostFaults, ALivingProcessInAnotherPidNamespaceKeepsItsHold) {
   EXPECT_EQ(result, 0);
 }
 
+TEST(HostFaults, AProcessWithAClockOfItsOwnIsRefused) {
+  const TestSegment segment;
+  ASSERT_TRUE(works(segment));
+  const int result = run_in_namespaces(CLONE_NEWTIME, [&] {
+    const pid_t child = fork_child();  // the first process in the namespace
+    if (child == 0) {
+      const bool named = refusal(segment).find("another time namespace") != std::string::npos;
+      ::_exit(named ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+  });
+  if (result == 99) GTEST_SKIP() << "no namespaces here";
+  EXPECT_EQ(result, 0);
+}
+
 int stores_until_stop = 0;
 
 TEST(HostFaults, AProcessThatStandsStillInAChangeIsNamedAndKilledItIsUndone) {
