@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Compiles programs that must not compile, and reads what the compiler says about them.
 #
-#   [STD=c++23] [JOBS=2] scripts/compile_cases.sh --all <compiler> [<argument>...]
+#   [STD=c++23] [JOBS=2] [MEMORY=folder] scripts/compile_cases.sh --all <compiler> [<argument>...]
 #   scripts/compile_cases.sh <folder> <gcc|clang> <compiler> [<argument>...]
 #
 # The first form compiles all cases of the repository and needs no configured build: it gives the
 # compiler its standard (c++20), its warnings and its include folders. Boost.PFR comes from
 # LATCHKEY_PFR_INCLUDE, or else from LATCHKEY_DEPS (build/deps), or from the system's Boost >= 1.84.
+# As ccache does for programs that compile, it remembers in the folder MEMORY what it printed for the same
+# headers, cases and compiler if each case was correct, and prints that again.
 #
 # Each <folder>/*.cpp begins with `// expect: <regex>` lines; `// expect-gcc:` and
 # `// expect-clang:` apply to one compiler. It must fail to compile, and each (extended) regex must
@@ -87,6 +89,23 @@ if [[ ${1:-} == --all ]]; then
     -Wshadow -Wconversion -Werror "-I$root/include" -isystem "$pfr"
 fi
 
+# The inputs of all cases: latchkey's headers, the cases, this script, the command and its compiler.
+hash_of_inputs() {
+  { find "$root/include" "$root/tests/compile_fail" "$pfr/latchkey" "$0" -type f -print0 | sort -z |
+      xargs -0 sha256sum
+    "${@:3}" -v 2>&1 </dev/null
+    printf '%s\n' "$@"; } | sha256sum | cut -d ' ' -f 1
+}
+if [[ -n ${MEMORY:-} ]]; then
+  mkdir -p "$MEMORY"
+  known=$MEMORY/$(hash_of_inputs "$@")
+  if [[ -e $known ]]; then
+    cat "$known"
+    exit 0
+  fi
+  exec > >(tee "$known.new")
+fi
+
 folder=$1
 shift
 shopt -s nullglob
@@ -100,4 +119,5 @@ if [[ -n ${written:-} ]]; then
     printf '%s\0' "$header"
   done | xargs -0 -P "${JOBS:-$(nproc)}" -I{} "${@:2}" -x c++-header "$PRECOMPILED/{}" -o "$PRECOMPILED/{}.gch"
 fi
-printf '%s\0' "${cases[@]}" | xargs -0 -P "${JOBS:-$(nproc)}" -I{} "$0" --case {} "$@"
+printf '%s\0' "${cases[@]}" | xargs -0 -P "${JOBS:-$(nproc)}" -I{} "$0" --case {} "$@" || exit
+[[ -z ${known:-} ]] || mv "$known.new" "$known"
