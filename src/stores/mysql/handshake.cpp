@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/handshake.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -10,7 +9,6 @@
 #include <latchkey/backend.hpp>
 
 #include "stores/mysql/ddl.hpp"
-
 #include "stores/mysql/server_errors.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
@@ -30,34 +28,11 @@ bool have(const std::deque<Rows>& results, std::size_t count, std::size_t column
          results.front().front().size() == columns;
 }
 
-/// The statements of the DDL for a database without tables, in which there is nothing to replace.
-const std::vector<std::string_view>& creation() {
-  static const std::vector<std::string_view> statements = [] {
-    std::vector<std::string_view> all = statements_of(ddl);
-    std::erase_if(all, [](std::string_view each) {
-      return each.find("\nDROP PROCEDURE") != std::string_view::npos;
-    });
-    return all;
-  }();
-  return statements;
-}
-
 bool is_mariadb(std::string_view version) noexcept {
   return version.find("MariaDB") != std::string_view::npos;
 }
 
 }  // namespace
-
-std::vector<std::string_view> statements_of(std::string_view text) {
-  std::vector<std::string_view> all;
-  constexpr std::string_view begin = "DELIMITER //\n", end = "\n//\n";
-  text.remove_prefix(text.find(begin) + begin.size());
-  for (std::size_t at = text.find(end); at != std::string_view::npos; at = text.find(end)) {
-    all.push_back(text.substr(0, at));
-    text.remove_prefix(at + end.size());
-  }
-  return all;
-}
 
 std::string why_not(std::string_view version) {
   int parts[3] = {};
@@ -96,7 +71,7 @@ std::string Handshake::text() const {
     case Step::kill: return "KILL " + old;
     case Step::await: return "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=" + old;
     case Step::schema: return layout_.check();
-    case Step::create: return std::string(creation().at(statement_));
+    case Step::create: return std::string(creation[statement_]);
   }
   return {};
 }
@@ -191,7 +166,7 @@ Handshake::Next Handshake::read_create(const SqlError& error) {
   if (error.number != 0 && error.number != exists_already) {
     return fail("latchkey's tables and procedures cannot be created: " + error_text(error), true);
   }
-  if (++statement_ < creation().size()) return Next::send;
+  if (++statement_ < creation.size()) return Next::send;
   created_ = true;
   return go_to(Step::schema);
 }

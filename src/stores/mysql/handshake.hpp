@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "backend/connection/failure.hpp"
 #include "stores/mysql/layout.hpp"
@@ -82,9 +81,6 @@ class Handshake {
   ServerSession session_;
   ConnectionFailure failure_;
 };
-
-/// The statements of ddl, which separates them by lines with "//".
-[[nodiscard]] std::vector<std::string_view> statements_of(std::string_view text);
 
 /// Why a server of this version does not serve; empty: it does. MariaDB 10.6 and MySQL 8.0.29 are
 /// the first ones.

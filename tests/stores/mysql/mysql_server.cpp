@@ -19,7 +19,6 @@
 #include <system_error>
 
 #include "stores/mysql/ddl.hpp"
-#include "stores/mysql/handshake.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -153,7 +152,7 @@ void MysqlServer::install() const {
 
 void MysqlServer::create(const std::string& database) const {
   MysqlSession one = session(database);
-  for (const std::string_view statement : detail::mysql::statements_of(detail::mysql::ddl)) {
+  for (const std::string_view statement : detail::mysql::statements) {
     one(std::string(statement));
   }
 }
