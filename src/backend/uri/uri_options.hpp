@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -125,5 +126,16 @@ inline constexpr auto tls_key = tls_option<&TlsOptions::key, Uri>("tls_key");
 template <class Uri>
 inline constexpr auto tls_server_name =
     tls_option<&TlsOptions::server_name, Uri>("tls_server_name");
+
+/// How a database keeps locks: in latchkey's own way, or as ShedLock.
+enum class LockSchema : std::uint8_t { latchkey, shedlock };
+
+/// An option whose value is the LockSchema `schema` of a URI.
+template <class Uri>
+inline constexpr KnownOption<Uri> lock_schema{
+    "schema", [](Uri& uri, const UriValue& value) {
+      uri.schema = value.template one_of<LockSchema>(
+          {{"latchkey", LockSchema::latchkey}, {"shedlock", LockSchema::shedlock}});
+    }};
 
 }  // namespace latchkey::inline v1::detail

@@ -30,6 +30,12 @@ std::string UriEndpoint::text() const {
   return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+std::string host_list(std::span<const UriEndpoint> endpoints) {
+  std::string all;
+  for (const UriEndpoint& each : endpoints) all += (all.empty() ? "" : ",") + each.text();
+  return all;
+}
+
 std::string UriSyntax::uri() const { return std::string(store_) + " URI"; }
 
 UriParts UriSyntax::split(std::string_view text) const {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ struct UriEndpoint {
   [[nodiscard]] std::string text() const;
   friend bool operator==(const UriEndpoint&, const UriEndpoint&) = default;
 };
+
+/// `host:port,host:port`
+[[nodiscard]] std::string host_list(std::span<const UriEndpoint> endpoints);
 
 /// `[user][:password]@hosts/path?options`, the parts of RFC 3986. Hosts, path and options are not
 /// decoded yet.

@@ -209,8 +209,7 @@ std::string RedisUri::describe() const {
   if (deployment == Deployment::server) {
     return text + endpoint.text() + "/" + std::to_string(database);
   }
-  for (const Endpoint& each : endpoints)
-    text += (&each != endpoints.data() ? "," : "") + each.text();
+  text += host_list(endpoints);
   if (deployment == Deployment::cluster) return text;
   return text + "/" + master + "/" + std::to_string(database);
 }

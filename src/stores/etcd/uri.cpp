@@ -63,10 +63,7 @@ EtcdUri EtcdUri::parse(std::string_view text) {
 
 std::string EtcdUri::describe() const {
   std::string text(tls.offered() ? tls_scheme : plain_scheme);
-  for (const UriEndpoint& endpoint : endpoints) {
-    if (&endpoint != &endpoints.front()) text += ',';
-    text += endpoint.text();
-  }
+  text += host_list(endpoints);
   if (!prefix.empty()) text += '/' + prefix.substr(0, prefix.size() - 1);
   return text;
 }

@@ -17,14 +17,13 @@
 namespace latchkey::inline v1 {
 namespace {
 
-using detail::mongodb::Layout;
 using detail::mongodb::MongoBackend;
 
 std::unique_ptr<Backend> make_mongodb(std::string_view uri, const Options& options) {
   auto settings = detail::mongodb::parse_uri(uri, options.command_timeout);
   Clock& clock = options.clock != nullptr ? *options.clock : Clock::system();
   std::unique_ptr<MongoBackend> backend;
-  if (settings.layout == Layout::shedlock) {
+  if (settings.schema == detail::LockSchema::shedlock) {
     backend = std::make_unique<detail::mongodb::ShedLockBackend>(std::move(settings), clock);
   } else {
     backend = std::make_unique<detail::mongodb::DocumentBackend>(std::move(settings), clock);

@@ -61,18 +61,14 @@ void check_option(std::string_view name) {
 /// The options that are latchkey's own.
 struct OwnOptions {
   std::string collection;
-  Layout layout = Layout::latchkey;
+  LockSchema schema = LockSchema::latchkey;
   TlsOptions tls;
 };
 
 using OwnOption = KnownOption<OwnOptions>;
 constexpr std::array own_options{
     OwnOption{"collection", &store_value<&OwnOptions::collection>},
-    OwnOption{"schema",
-              [](OwnOptions& own, const UriValue& value) {
-                own.layout = value.one_of<Layout>(
-                    {{"latchkey", Layout::latchkey}, {"shedlock", Layout::shedlock}});
-              }},
+    lock_schema<OwnOptions>,
     tls_ca<OwnOptions>,
     tls_cert<OwnOptions>,
     tls_key<OwnOptions>,
@@ -187,9 +183,9 @@ Settings parse_uri(std::string_view uri, std::chrono::milliseconds command_timeo
   const std::string text = take_own_options(uri, own);
   Settings settings;
   settings.collection = std::move(own.collection);
-  settings.layout = own.layout;
+  settings.schema = own.schema;
   if (settings.collection.empty()) {
-    settings.collection = settings.layout == Layout::shedlock ? "shedLock" : "latchkey_locks";
+    settings.collection = settings.schema == LockSchema::shedlock ? "shedLock" : "latchkey_locks";
   }
   check_names(settings);
   bson_error_t error{};

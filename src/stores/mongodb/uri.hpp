@@ -9,19 +9,15 @@
 #include <string>
 #include <string_view>
 
-namespace latchkey::inline v1::detail::mongodb {
+#include "backend/uri/uri_options.hpp"
 
-/// How the locks are stored.
-enum class Layout : std::uint8_t {
-  latchkey,  ///< LockDocument
-  shedlock,  ///< {_id, lockUntil, lockedAt, lockedBy}
-};
+namespace latchkey::inline v1::detail::mongodb {
 
 /// The contents of a URI.
 struct Settings {
   std::shared_ptr<const mongoc_uri_t> uri;  ///< without latchkey's own options
   std::string database, collection;
-  Layout layout = Layout::latchkey;
+  LockSchema schema = LockSchema::latchkey;
   bool tls = false;
   std::chrono::milliseconds timeout{};  ///< how long one command may take
   std::string description;              ///< scheme, hosts and database

@@ -14,7 +14,7 @@ namespace latchkey::inline v1::detail::mysql {
 using std::chrono::milliseconds;
 
 std::unique_ptr<Layout> Layout::make(const MysqlUri& uri) {
-  if (uri.schema == MysqlUri::Schema::shedlock) return std::make_unique<ShedlockLayout>(uri);
+  if (uri.schema == LockSchema::shedlock) return std::make_unique<ShedlockLayout>(uri);
   return std::make_unique<NativeLayout>();
 }
 

@@ -34,12 +34,7 @@ void store_table(MysqlUri& uri, const UriValue& value) {
 using MysqlOption = KnownOption<MysqlUri>;
 constexpr std::array uri_options{
     MysqlOption{"create", &store_value<&MysqlUri::create>},
-    MysqlOption{"schema",
-                [](MysqlUri& uri, const UriValue& value) {
-                  uri.schema =
-                      value.one_of<MysqlUri::Schema>({{"latchkey", MysqlUri::Schema::latchkey},
-                                                      {"shedlock", MysqlUri::Schema::shedlock}});
-                }},
+    lock_schema<MysqlUri>,
     MysqlOption{"table", &store_table},
     MysqlOption{"poll",
                 [](MysqlUri& uri, const UriValue& value) {
@@ -78,7 +73,7 @@ MysqlUri MysqlUri::parse(std::string_view text) {
   }
   read_options(syntax, parts, uri_options, uri);
   uri.tls.complete(syntax);
-  if (uri.schema == Schema::shedlock && uri.create) {
+  if (uri.schema == LockSchema::shedlock && uri.create) {
     refuse("create=yes creates latchkey's own tables; leave it out with schema=shedlock");
   }
   if (!uri.socket.empty() && uri.host.host != "localhost") {
@@ -91,7 +86,7 @@ MysqlUri MysqlUri::parse(std::string_view text) {
 std::string MysqlUri::describe() const {
   const std::string place = socket.empty() ? host.text() : "localhost";
   std::string text = std::string(scheme) + place + "/" + database;
-  if (schema == Schema::shedlock) text += "?schema=shedlock";
+  if (schema == LockSchema::shedlock) text += "?schema=shedlock";
   return text;
 }
 

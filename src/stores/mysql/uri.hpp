@@ -7,20 +7,18 @@
 #include <string_view>
 
 #include "backend/uri/tls_options.hpp"
+#include "backend/uri/uri_options.hpp"
 #include "backend/uri/uri_syntax.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 
 struct MysqlUri {
-  /// latchkey's own tables, or ShedLock's.
-  enum class Schema { latchkey, shedlock };
-
   UriEndpoint host;
   std::string user;  ///< empty: the name of the process's effective user
   std::string password, database;
   std::string socket;  ///< the path of a Unix socket; empty: TCP
   TlsOptions tls;
-  Schema schema = Schema::latchkey;
+  LockSchema schema = LockSchema::latchkey;
   std::string table = "shedlock";
   bool create = false;                 ///< creates latchkey's tables if they are missing
   std::chrono::milliseconds poll{10};  ///< the longest pause of a waiter between attempts

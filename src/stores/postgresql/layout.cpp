@@ -26,7 +26,7 @@ std::size_t Call::size() const noexcept {
 }
 
 std::unique_ptr<Layout> Layout::make(const PostgresqlUri& uri) {
-  if (uri.schema == PostgresqlUri::Schema::shedlock) {
+  if (uri.schema == LockSchema::shedlock) {
     return std::make_unique<ShedlockLayout>(uri.table);
   }
   return std::make_unique<NativeLayout>();

@@ -41,21 +41,21 @@ constexpr std::array<Setting, 16> fixed = {{
 constexpr std::string_view own_path = "pg_catalog, pg_temp";
 
 /// `('name', 'value'), …`
-std::string rows_of_settings(PostgresqlUri::Schema schema, std::chrono::milliseconds timeout) {
+std::string rows_of_settings(LockSchema schema, std::chrono::milliseconds timeout) {
   std::string rows;
   const auto add = [&](std::string_view name, std::string_view value) {
     rows += rows.empty() ? "('" : "), ('";
     (((rows += name) += "', '") += value) += '\'';
   };
   for (const Setting& each : fixed) add(each.name, each.value);
-  if (schema == PostgresqlUri::Schema::latchkey) add("search_path", own_path);
+  if (schema == LockSchema::latchkey) add("search_path", own_path);
   add("lock_timeout", std::to_string(std::max<std::int64_t>(timeout.count() / 2, 1)));
   add("statement_timeout", std::to_string(timeout.count()));
   add("idle_in_transaction_session_timeout", std::to_string(timeout.count()));
   return rows + ')';
 }
 
-std::string join_with_settings(PostgresqlUri::Schema schema, std::chrono::milliseconds timeout) {
+std::string join_with_settings(LockSchema schema, std::chrono::milliseconds timeout) {
   return " FROM (VALUES " + rows_of_settings(schema, timeout) +
          ") AS w (name, value), pg_catalog.pg_settings s "
          "WHERE s.name OPERATOR(pg_catalog.=) w.name";
@@ -69,9 +69,9 @@ std::string join_with_settings(PostgresqlUri::Schema schema, std::chrono::millis
 // a statement better than the one of pg_catalog, so the path is set before anything is called.
 // ShedLock's table is found by the path of the role, so that path follows pg_catalog, and its
 // statements say for each operator and function that it is one of pg_catalog.
-std::string set_settings(PostgresqlUri::Schema schema, std::chrono::milliseconds timeout) {
+std::string set_settings(LockSchema schema, std::chrono::milliseconds timeout) {
   const std::string path =
-      schema == PostgresqlUri::Schema::latchkey
+      schema == LockSchema::latchkey
           ? "SET search_path = " + std::string(own_path)
           : "SELECT pg_catalog.set_config('search_path', pg_catalog.concat('pg_catalog, ', "
             "pg_catalog.current_setting('search_path'), ', pg_temp'), false)";
@@ -80,7 +80,7 @@ std::string set_settings(PostgresqlUri::Schema schema, std::chrono::milliseconds
          join_with_settings(schema, timeout) + "; ";
 }
 
-std::string differing_settings(PostgresqlUri::Schema schema, std::chrono::milliseconds timeout) {
+std::string differing_settings(LockSchema schema, std::chrono::milliseconds timeout) {
   return "(SELECT pg_catalog.string_agg(pg_catalog.concat(s.name, ' = ', s.setting), "
          "', '::pg_catalog.text)" +
          join_with_settings(schema, timeout) + " AND s.setting OPERATOR(pg_catalog.<>) w.value)";

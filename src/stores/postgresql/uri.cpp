@@ -40,12 +40,7 @@ void pass_on(PostgresqlUri& uri, const UriValue& value) {
 
 using PostgresqlOption = KnownOption<PostgresqlUri>;
 constexpr std::array uri_options{
-    PostgresqlOption{"schema",
-                     [](PostgresqlUri& uri, const UriValue& value) {
-                       using enum PostgresqlUri::Schema;
-                       uri.schema = value.one_of<PostgresqlUri::Schema>(
-                           {{"latchkey", latchkey}, {"shedlock", shedlock}});
-                     }},
+    lock_schema<PostgresqlUri>,
     PostgresqlOption{"table", &store_table},
     PostgresqlOption{"create", &store_value<&PostgresqlUri::create>},
     PostgresqlOption{"pooler",
@@ -105,7 +100,7 @@ PostgresqlUri PostgresqlUri::parse(std::string_view uri) {
     refuse("invalid database " + in_quotes(read.database) +
            " in the PostgreSQL URI; expected a name");
   }
-  const bool shedlock = read.schema == Schema::shedlock;
+  const bool shedlock = read.schema == LockSchema::shedlock;
   if (!read.table.empty() && !shedlock) {
     refuse("the option 'table' needs the option schema=shedlock");
   }
@@ -118,12 +113,8 @@ PostgresqlUri PostgresqlUri::parse(std::string_view uri) {
 
 std::string PostgresqlUri::describe() const {
   std::string text = "postgresql://";
-  for (const UriEndpoint& host : hosts) {
-    if (&host != &hosts.front()) text += ',';
-    text += host.text();
-  }
-  text += '/' + database;
-  if (schema == Schema::shedlock) text += " (ShedLock's table " + table + ')';
+  text += host_list(hosts) + '/' + database;
+  if (schema == LockSchema::shedlock) text += " (ShedLock's table " + table + ')';
   return text;
 }
 

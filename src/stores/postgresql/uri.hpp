@@ -8,19 +8,17 @@
 #include <vector>
 
 #include "backend/uri/tls_options.hpp"
+#include "backend/uri/uri_options.hpp"
 #include "backend/uri/uri_syntax.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 
 struct PostgresqlUri {
-  /// latchkey's own tables, or ShedLock's.
-  enum class Schema { latchkey, shedlock };
-
   /// A host that begins with '/' is the folder of a Unix socket. Several: the first one that
   /// accepts writes.
   std::vector<UriEndpoint> hosts;
   std::string user, password, database;
-  Schema schema = Schema::latchkey;
+  LockSchema schema = LockSchema::latchkey;
   std::string table;            ///< of ShedLock
   bool create = false;          ///< creates latchkey's tables if they are missing
   bool session_pooler = false;  ///< a pooler on the way keeps one session for each client

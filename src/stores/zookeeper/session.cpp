@@ -27,7 +27,7 @@ void ignore_login(int /*code*/, const void* /*data*/) noexcept {}
 Session::Session(const ZooKeeperUri& uri, OnNodeEvent on_event)
     : open_(uri.open), on_event_(std::move(on_event)) {
   const std::string login = uri.user.empty() ? std::string() : uri.user + ':' + uri.password;
-  handle_ = ::zookeeper_init2(uri.hosts().c_str(), &Session::on_event,
+  handle_ = ::zookeeper_init2(host_list(uri.servers).c_str(), &Session::on_event,
                               static_cast<int>(uri.requested_session.count()), nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &ignore_log);
   if (handle_ == nullptr) throw std::runtime_error("no server's name can be resolved");

@@ -77,12 +77,8 @@ ZooKeeperUri ZooKeeperUri::parse(std::string_view uri, milliseconds default_sess
   return parsed;
 }
 
-std::string ZooKeeperUri::hosts() const {
-  std::string all;
-  for (const UriEndpoint& server : servers) all += (all.empty() ? "" : ",") + server.text();
-  return all;
+std::string ZooKeeperUri::describe() const {
+  return std::string(scheme) + host_list(servers) + folder;
 }
-
-std::string ZooKeeperUri::describe() const { return std::string(scheme) + hosts() + folder; }
 
 }  // namespace latchkey::inline v1::detail::zookeeper

@@ -26,8 +26,6 @@ struct ZooKeeperUri {
   [[nodiscard]] static ZooKeeperUri parse(std::string_view uri,
                                           std::chrono::milliseconds default_session);
 
-  /// As zookeeper_init takes them.
-  [[nodiscard]] std::string hosts() const;
   /// Without user and password.
   [[nodiscard]] std::string describe() const;
 };

@@ -38,7 +38,7 @@ TEST(MongoDbUri, OwnOptionsAreTakenAndTheRestIsLibmongocs) {
       1'500ms);
   EXPECT_EQ(settings.database, "bank");
   EXPECT_EQ(settings.collection, "my locks");
-  EXPECT_EQ(settings.layout, Layout::latchkey);
+  EXPECT_EQ(settings.schema, detail::LockSchema::latchkey);
   EXPECT_EQ(settings.description, "mongodb://h1:27018,h2:27017/bank");
   EXPECT_STREQ(::mongoc_uri_get_username(settings.uri.get()), "alice");
   EXPECT_STREQ(::mongoc_uri_get_password(settings.uri.get()), "s@cret");
@@ -70,7 +70,7 @@ TEST(MongoDbUri, WhatTheUriSaysOfWritesAndRetriesIsKept) {
 
 TEST(MongoDbUri, ShedLocksCollectionIsTheDefaultOfItsSchema) {
   const Settings settings = parse_uri("mongodb://h/bank?schema=shedlock", 2s);
-  EXPECT_EQ(settings.layout, Layout::shedlock);
+  EXPECT_EQ(settings.schema, detail::LockSchema::shedlock);
   EXPECT_EQ(settings.collection, "shedLock");
 }
 

@@ -40,7 +40,7 @@ class RoleSettings {
 };
 
 TEST(PostgresqlSession, SettingsAreSetAndReadBack) {
-  constexpr auto schema = PostgresqlUri::Schema::latchkey;
+  constexpr auto schema = detail::LockSchema::latchkey;
   Sql admin = shared_server().sql();
   admin("SET default_transaction_isolation = 'serializable'");
   admin("SET DateStyle = 'German'");

@@ -99,7 +99,7 @@ TEST(ZooKeeperNodes, AnOwnNodeIsFoundByItsHold) {
 
 TEST(ZooKeeperUri, PartsAndDefaults) {
   const auto uri = ZooKeeperUri::parse("zookeeper://joe:p%3Aw@a,b:2182/x/y?session=12s", 30s);
-  EXPECT_EQ(uri.hosts(), "a:2181,b:2182");
+  EXPECT_EQ(detail::host_list(uri.servers), "a:2181,b:2182");
   EXPECT_EQ(uri.folder, "/x/y");
   EXPECT_EQ(uri.session, 12s);
   EXPECT_EQ(uri.requested_session, 12s);
@@ -107,7 +107,7 @@ TEST(ZooKeeperUri, PartsAndDefaults) {
   EXPECT_FALSE(uri.open);
   EXPECT_EQ(uri.describe(), "zookeeper://a:2181,b:2182/x/y");
   const auto plain = ZooKeeperUri::parse("zookeeper://[::1]/", 30s);
-  EXPECT_EQ(plain.hosts(), "[::1]:2181");
+  EXPECT_EQ(detail::host_list(plain.servers), "[::1]:2181");
   EXPECT_EQ(plain.folder, "");
   EXPECT_EQ(plain.session, 30s);
   EXPECT_EQ(plain.requested_session, 36s) << "longer than the leases";
