@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <latchkey/backend.hpp>
@@ -124,5 +125,11 @@ class DrivenBackend final : public Backend, private ForkParticipant {
 /// The backend of this client, connected; throws what DrivenBackend::start throws.
 [[nodiscard]] std::unique_ptr<Backend> drive_client(std::unique_ptr<StoreClient> client,
                                                     const Options& options);
+/// Connects by a URI: what a store registers.
+template <class Client, class Uri>
+[[nodiscard]] std::unique_ptr<Backend> connect_client(std::string_view uri,
+                                                      const Options& options) {
+  return drive_client(std::make_unique<Client>(Uri::parse(uri), options), options);
+}
 
 }  // namespace latchkey::inline v1::detail::stores

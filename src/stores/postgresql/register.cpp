@@ -1,9 +1,6 @@
-// Makes postgresql:// known.
+// Registers the scheme postgresql://.
 // SPDX-License-Identifier: BSL-1.0
 #include <latchkey/postgresql.hpp>
-
-#include <memory>
-#include <string_view>
 
 #include "backend/registry.hpp"
 #include "stores/driver/driven_backend.hpp"
@@ -12,11 +9,9 @@
 namespace latchkey::inline v1 {
 
 void register_postgresql() {
-  detail::register_store("postgresql", [](std::string_view uri, const Options& options) {
-    return detail::stores::drive_client(std::make_unique<detail::postgresql::PostgresqlClient>(
-                                            detail::postgresql::PostgresqlUri::parse(uri), options),
-                                        options);
-  });
+  using detail::postgresql::PostgresqlClient, detail::postgresql::PostgresqlUri;
+  detail::register_store("postgresql",
+                         &detail::stores::connect_client<PostgresqlClient, PostgresqlUri>);
 }
 
 }  // namespace latchkey::inline v1
