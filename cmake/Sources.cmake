@@ -194,7 +194,8 @@ set(latchkey_sources
   src/stores/driver/driven_backend.cpp
   src/stores/driver/driven_loop.cpp
   src/stores/driver/host_lookup.cpp
-  src/stores/driver/outbox.cpp)
+  src/stores/driver/outbox.cpp
+  src/stores/sql/administration.cpp)
 list(APPEND latchkey_sources "${LATCHKEY_FENCES_SOURCE}" "${LATCHKEY_LUA_SOURCE}")
 if(LATCHKEY_POLICIES)
   list(APPEND latchkey_sources

@@ -7,7 +7,7 @@ set(latchkey_mysql_sources
   src/stores/mysql/handshake.cpp
   src/stores/mysql/layout.cpp
   src/stores/mysql/native_layout.cpp
-  src/stores/mysql/native_permits.cpp
+  src/stores/mysql/native_outcome.cpp
   src/stores/mysql/register.cpp
   src/stores/mysql/session_settings.cpp
   src/stores/mysql/shedlock_layout.cpp

@@ -5,11 +5,10 @@ set(latchkey_postgresql_sources
   src/stores/postgresql/connect_failure.cpp
   src/stores/postgresql/connection.cpp
   src/stores/postgresql/connection_start.cpp
+  src/stores/postgresql/glob_expression.cpp
   src/stores/postgresql/layout.cpp
-  src/stores/postgresql/native_acquire.cpp
-  src/stores/postgresql/native_administration.cpp
   src/stores/postgresql/native_layout.cpp
-  src/stores/postgresql/native_permits.cpp
+  src/stores/postgresql/native_outcome.cpp
   src/stores/postgresql/register.cpp
   src/stores/postgresql/session_settings.cpp
   src/stores/postgresql/shedlock_layout.cpp

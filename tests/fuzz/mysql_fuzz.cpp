@@ -6,7 +6,7 @@
 //
 // Covers: src/stores/mysql/batch.cpp src/stores/mysql/handshake.cpp src/stores/mysql/layout.cpp
 // Covers: src/stores/mysql/client.cpp src/stores/mysql/connection.cpp
-// Covers: src/stores/mysql/native_layout.cpp src/stores/mysql/native_permits.cpp
+// Covers: src/stores/mysql/native_layout.cpp src/stores/mysql/native_outcome.cpp
 // Covers: src/stores/mysql/session_settings.cpp src/stores/mysql/shedlock_layout.cpp
 #include <algorithm>
 #include <array>

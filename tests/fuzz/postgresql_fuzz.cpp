@@ -6,7 +6,7 @@
 // server answers.
 //
 // Covers: src/stores/postgresql/batch.cpp src/stores/postgresql/layout.cpp
-// Covers: src/stores/postgresql/native_permits.cpp src/stores/postgresql/subscriptions.cpp
+// Covers: src/stores/postgresql/native_outcome.cpp src/stores/postgresql/subscriptions.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -11,6 +11,7 @@
 
 #include "backend/verbs.hpp"
 #include "stores/mysql/server_errors.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
@@ -169,7 +170,7 @@ bool MysqlClient::serve(TimePoint now) {
   }
   const bool fits = sweeping_ || batch_.under_way() == 0 || batch_.fits(connection_.statements());
   if (error.number == 0 && !fits) {
-    lose(ConnectionFailure{.permanent = false, .text = std::string(malformed)}, now);
+    lose(ConnectionFailure{.permanent = false, .text = std::string(sql::malformed)}, now);
     return true;
   }
   if (std::exchange(sweeping_, false)) {

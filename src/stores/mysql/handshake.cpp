@@ -10,6 +10,7 @@
 
 #include "stores/mysql/ddl.hpp"
 #include "stores/mysql/server_errors.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
@@ -86,7 +87,7 @@ Handshake::Next Handshake::fail(std::string why, bool permanent) {
   return Next::failed;
 }
 
-Handshake::Next Handshake::fail_malformed() { return fail(std::string(malformed), false); }
+Handshake::Next Handshake::fail_malformed() { return fail(std::string(sql::malformed), false); }
 
 Handshake::Next Handshake::read(const std::deque<Rows>& results, const SqlError& error) {
   switch (step_) {
@@ -116,7 +117,7 @@ Handshake::Next Handshake::read_settings(const std::deque<Rows>& results) {
     return fail("the server is read-only, as a replica is", false);
   std::string why = settings_.verdict(results.front());
   if (!why.empty()) return fail(std::move(why), false);
-  session_ = {.connection = number_in(row.at(0)),
+  session_ = {.connection = sql::number_in(row.at(0)),
               .node = results.at(2).empty() ? std::string() : results.at(2).front().at(1),
               .is_mariadb = is_mariadb(row.at(1))};
   return go_to(Step::claim);
@@ -134,7 +135,7 @@ Handshake::Next Handshake::read_claim(const std::deque<Rows>& results, const Sql
   if (!have(results, 1, 2)) return fail_malformed();
   const auto& row = results.front().front();
   if (row.at(0) == "1") return go_to(Step::schema);
-  const std::int64_t owner = number_in(row.at(1));
+  const std::int64_t owner = sql::number_in(row.at(1));
   if (owner == 0 || owner == old_) return Next::wait;  // it ends
   old_ = owner;
   return go_to(Step::kill);

@@ -34,13 +34,6 @@ std::int64_t microseconds_of(milliseconds time) noexcept {
   return std::chrono::microseconds(std::clamp(time, milliseconds(0), century)).count();
 }
 
-std::int64_t number_in(std::string_view cell) noexcept {
-  constexpr std::int64_t limit = std::int64_t{1} << 60;
-  std::int64_t number = 0;
-  std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  return std::clamp(number, -limit, limit);
-}
-
 std::uint64_t token_in(std::string_view cell) noexcept {
   std::uint64_t number = 0;
   std::from_chars(cell.data(), cell.data() + cell.size(), number);
@@ -51,12 +44,6 @@ milliseconds pause_of(std::int64_t left_microseconds, milliseconds poll) noexcep
   if (left_microseconds <= 0) return poll;
   const auto left = std::chrono::ceil<milliseconds>(std::chrono::microseconds(left_microseconds));
   return std::min(left, poll);
-}
-
-Outcome malformed_outcome() {
-  Outcome outcome;
-  outcome.reason = malformed;
-  return outcome;
 }
 
 std::string error_text(const SqlError& error) {

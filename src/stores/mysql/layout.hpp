@@ -92,19 +92,12 @@ class Layout {
 void append_bytes(std::string& sql, std::string_view bytes);
 /// At most a hundred years.
 [[nodiscard]] std::int64_t microseconds_of(std::chrono::milliseconds time) noexcept;
-/// The number in a cell, from -limit to limit, which no sum overflows; 0 if it is none.
-[[nodiscard]] std::int64_t number_in(std::string_view cell) noexcept;
 /// A number without a sign; 0 if it is none.
 [[nodiscard]] std::uint64_t token_in(std::string_view cell) noexcept;
 /// How long a waiter may sleep: until the holder's lease ends, at most until the next poll.
 [[nodiscard]] std::chrono::milliseconds pause_of(std::int64_t left_microseconds,
                                                  std::chrono::milliseconds poll) noexcept;
 
-/// The clause for a reply that is not what a statement of latchkey returns.
-inline constexpr std::string_view malformed =
-    "the reply is not what was asked for; a proxy may have answered";
-/// Unknown, for such a reply.
-[[nodiscard]] Outcome malformed_outcome();
 /// The clause for an error that the server reports; it contains no user.
 [[nodiscard]] std::string error_text(const SqlError& error);
 

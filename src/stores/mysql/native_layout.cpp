@@ -1,24 +1,18 @@
 // Locks in latchkey's own tables.
-// tidy: long-file because each verb appears in its statement, its shape and its outcome.
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/native_layout.hpp"
 
-#include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
-#include <utility>
 
-#include "backend/refusals.hpp"
-#include "backend/verbs.hpp"
-#include "core/text/glob.hpp"
-#include "core/text/number.hpp"
-#include "stores/mysql/native_permits.hpp"
 #include "stores/mysql/server_errors.hpp"
+#include "stores/sql/call_table.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
 
-using Kind = Outcome::Kind;
 using std::chrono::milliseconds;
 
 constexpr std::string_view version = "1";
@@ -27,34 +21,45 @@ constexpr std::string_view version = "1";
 constexpr std::string_view now = "@@timestamp*1000000";
 constexpr std::string_view cure =
     "run `latchkey ddl mysql | mysql <database>`, or add create=yes to the URI";
-/// How many rows one sweep examines.
-constexpr int swept_rows = 100;
-/// The longest pause of a waiter in the FAIR queue, whose place lasts 5 s.
-constexpr milliseconds longest_fair_pause{500};
+
+/// The procedures that serve requests.
+constexpr auto calls = [] {
+  using enum sql::Argument;
+  using enum LockType;
+  constexpr std::optional<LockType> any;
+  return std::to_array<sql::CallRow>({
+      {Verb::acquire, PERMIT, "latchkey_acquire_permits", {key, owner, lease, taken, total}},
+      {Verb::acquire, any, "latchkey_acquire", {key, type, owner, lease, wait, tokens}},
+      {Verb::renew, PERMIT, "latchkey_renew_permits", {key, owner, lease, no}},
+      {Verb::renew, any, "latchkey_renew", {key, type, owner, lease}},
+      {Verb::verify, PERMIT, "latchkey_verify_permits", {key, owner}},
+      {Verb::verify, any, "latchkey_verify", {key, type, owner}},
+      {Verb::downgrade, PERMIT, "latchkey_renew_permits", {key, owner, lease, no}},
+      {Verb::downgrade, any, "latchkey_downgrade", {key, owner, lease}},
+      {Verb::expire, PERMIT, "latchkey_renew_permits", {key, owner, lease, yes}},
+      {Verb::expire, any, "latchkey_expire", {key, type, owner, lease}},
+      {Verb::release, PERMIT, "latchkey_release_permits", {key, owner}},
+      {Verb::release, any, "latchkey_release", {key, type, owner, no}},
+      {Verb::leave, PERMIT, "latchkey_release_permits", {key, owner}},
+      {Verb::leave, any, "latchkey_release", {key, type, owner, yes}},
+      {Verb::inspect, any, "latchkey_inspect", {key}},
+      {Verb::list, any, "latchkey_list", {names}},
+      {Verb::resize, PERMIT, "latchkey_resize_permits", {key, total}},
+      {Verb::force_release, PERMIT, "latchkey_destroy_permits", {key}},
+      {Verb::force_release, any, "latchkey_force_release", {key}},
+  });
+}();
 
 /// Gives a WRITE or a FAIR a fencing token.
-constexpr std::string_view give_token = "latchkey_give_token";
+constexpr sql::CallRow give_token{
+    Verb::acquire,
+    {},
+    "latchkey_give_token",
+    {sql::Argument::key, sql::Argument::type, sql::Argument::owner, sql::Argument::tokens}};
 
-/// Whether `give_token` follows the acquire, which gives FENCED its tokens itself.
+/// Whether `give_token` follows the acquire.
 bool is_given_token(const Request& request) noexcept {
-  return request.verb == Verb::acquire && request.fenced &&
-         (request.type == LockType::WRITE || request.type == LockType::FAIR);
-}
-
-std::string_view procedure_of(Verb verb) noexcept {
-  switch (verb) {
-    case Verb::acquire: return "latchkey_acquire";
-    case Verb::renew: return "latchkey_renew";
-    case Verb::verify: return "latchkey_verify";
-    case Verb::downgrade: return "latchkey_downgrade";
-    case Verb::expire: return "latchkey_expire";
-    case Verb::release:
-    case Verb::leave: return "latchkey_release";
-    case Verb::inspect: return "latchkey_inspect";
-    case Verb::list: return "latchkey_list";
-    case Verb::force_release: return "latchkey_force_release";
-    default: return {};
-  }
+  return request.verb == Verb::acquire && sql::is_given_token(request.type, request.fenced);
 }
 
 int number_of(LockType type) noexcept {
@@ -64,129 +69,90 @@ int number_of(LockType type) noexcept {
     case LockType::READ: return 2;
     case LockType::WRITE: return 3;
     case LockType::FENCED: return 4;
-    case LockType::PERMIT: break;  // append_permits writes its calls
+    case LockType::PERMIT: break;  // no procedure takes it
   }
   return 0;
 }
 
-void append_number(std::string& sql, std::uint64_t number) {
-  sql += ',';
-  sql += std::to_string(number);
+void append_owner(std::string& text, const Request& request) {
+  text += '\'';
+  text += request.id.text();
+  text += '\'';
 }
 
-void append_time(std::string& sql, milliseconds time) {
-  append_number(sql, static_cast<std::uint64_t>(microseconds_of(time)));
+/// The text that all names which match a glob begin with; and all rows from the first one on.
+void append_names(std::string& text, std::string_view glob) {
+  append_bytes(text, glob.substr(0, glob.find_first_of("*?[\\")));
+  text += ",0,";
+  text += std::to_string(std::numeric_limits<std::int64_t>::max());
 }
 
-void append_owner(std::string& sql, const Request& request) {
-  sql += ",'";
-  sql += request.id.text();
-  sql += '\'';
+void append_argument(std::string& text, sql::Argument argument, const Request& request) {
+  using sql::Argument;
+  const auto number = [&](std::int64_t each) { text += std::to_string(each); };
+  switch (argument) {
+    case Argument::key: return append_bytes(text, request.key);
+    case Argument::names: return append_names(text, request.key);
+    case Argument::owner: return append_owner(text, request);
+    case Argument::type: return number(number_of(request.type));
+    case Argument::lease: return number(microseconds_of(request.lease));
+    case Argument::wait: return number(microseconds_of(request.queue_wait));
+    case Argument::tokens: return number(request.tokens);
+    case Argument::taken: return number(request.permits.taken);
+    case Argument::total: return number(request.permits.total);
+    case Argument::yes: text += "TRUE"; return;
+    case Argument::no: text += "FALSE"; return;
+    case Argument::none:
+    case Argument::note:
+    case Argument::channel:
+    case Argument::waiter: break;
+  }
+}
+
+void append_call(std::string& text, const sql::CallRow& row, const Request& request) {
+  text += "CALL ";
+  text += row.name;
+  char before = '(';
+  for (const sql::Argument each : row.arguments) {
+    if (each == sql::Argument::none) break;
+    text += before;
+    append_argument(text, each, request);
+    before = ',';
+  }
+  text += ')';
 }
 
 constexpr std::string_view unless_it_exists = "ON DUPLICATE KEY UPDATE name=latchkey_locks.name";
 
-void append_insert(std::string& sql) {
-  sql += "INSERT INTO latchkey_locks(name,mode,owner,ends)VALUES";
+void append_insert(std::string& text) {
+  text += "INSERT INTO latchkey_locks(name,mode,owner,ends)VALUES";
+}
+
+/// `(name,mode,owner` of a hold.
+void append_hold(std::string& text, const Request& request) {
+  text += '(';
+  append_bytes(text, request.key);
+  text += request.type == LockType::WRITE ? ",2," : ",1,";
+  append_owner(text, request);
 }
 
 /// `(name,mode,owner,ends)` of a new hold.
-void append_row(std::string& sql, const Request& request) {
-  sql += '(';
-  append_bytes(sql, request.key);
-  append_number(sql, request.type == LockType::WRITE ? 2 : 1);
-  append_owner(sql, request);
-  sql += ',';
-  sql += now;
-  sql += '+' + std::to_string(microseconds_of(request.lease)) + ')';
+void append_row(std::string& text, const Request& request) {
+  append_hold(text, request);
+  text += ',';
+  text += now;
+  text += '+' + std::to_string(microseconds_of(request.lease)) + ')';
 }
 
 /// The condition for a hold that lasts, and that nobody waits behind.
-void append_alone(std::string& sql) {
-  sql += " AND waiting=0 AND kept=0 AND ends>";
-  sql += now;
-}
-
-/// Returns the text that all names that match a glob begin with.
-std::string_view prefix_of(std::string_view glob) noexcept {
-  return glob.substr(0, glob.find_first_of("*?[\\"));
-}
-
-void append_list(std::string& sql, const Request& request) {
-  append_bytes(sql, prefix_of(request.key));
-  append_number(sql, 0);
-  append_number(sql, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+void append_alone(std::string& text) {
+  text += " AND waiting=0 AND kept=0 AND ends>";
+  text += now;
 }
 
 std::string missing_procedures(const std::string& whose) {
   return "the database lacks latchkey's procedures for " + whose +
          ": run `latchkey ddl mysql | mysql <database>` again";
-}
-
-Outcome acquired(const Request& request, const Rows& rows, milliseconds poll) {
-  const auto& row = rows.at(0);
-  const bool is_given = is_given_token(request);
-  Outcome outcome;
-  if (row.at(0) == "0") {
-    if (!read_number(row.at(is_given ? 5 : 1), outcome.token)) return malformed_outcome();
-    if (is_given && outcome.token == 0) return malformed_outcome();
-    if (!request.wants_token()) outcome.token = 0;
-    outcome.kind = Kind::granted;
-    return outcome;
-  }
-  if (row.at(3) == semaphore_owner) return refusal(key_is_a_semaphore);
-  outcome.kind = Kind::busy;
-  if (request.type == LockType::FAIR) {  // the first in the queue polls the fastest
-    const milliseconds slower =
-        poll * (1 + std::clamp<std::int64_t>(number_in(row.at(4)), 0, 1000));
-    poll = std::max(poll, std::min(slower, longest_fair_pause));
-  }
-  outcome.retry_after = pause_of(number_in(row.at(2)), poll);
-  outcome.holder = row.at(3);
-  return outcome;
-}
-
-/// Values of the column `what` of latchkey_inspect, beside the modes 1, 2 and 3 and those that
-/// native_permits.cpp reads.
-constexpr std::int64_t place_row = 4, fence_row = 5;
-
-std::optional<milliseconds> time_left(std::string_view cell) {
-  return std::chrono::floor<milliseconds>(std::chrono::microseconds(number_in(cell)));
-}
-
-void read_info(LockInfo& info, std::string_view key, const Rows& rows) {
-  info = LockInfo{};
-  info.key = key;
-  for (const auto& row : rows) {
-    const std::int64_t what = number_in(row.at(0));
-    if (what == fence_row) {
-      info.fencing_token = token_in(row.at(3));
-    } else if (what == place_row) {
-      info.queue.push_back(row.at(1));
-    } else if (is_of_semaphore(what)) {
-      read_permits(info, what, row);
-    } else {
-      info.locked = true;
-      info.type = what == 1 ? LockType::REENTRANT : what == 2 ? LockType::WRITE : LockType::READ;
-      HolderInfo holder;
-      holder.id = row.at(1);
-      holder.left = time_left(row.at(2));
-      info.holders.push_back(std::move(holder));
-    }
-  }
-}
-
-// There is one page: a release between two of them would move the rows of other keys to the page
-// before, which has been read.
-void read_list(const Request& request, const Rows& rows) {
-  for (const auto& row : rows) {
-    const std::string& name = row.at(0);
-    if (row.at(1) == "1" && glob_matches(request.key, name)) request.names->push_back(name);
-  }
-  ListPart* const part = request.part;
-  if (part == nullptr) return;
-  part->cursor = {};
-  part->examined = part->total = rows.size();
 }
 
 }  // namespace
@@ -208,54 +174,23 @@ std::string NativeLayout::verdict(const std::deque<Rows>& results) {
 
 std::string NativeLayout::meaning(const SqlError& error) const {
   if (error.number != no_such_procedure) return {};
-  if (lacks_permits(error)) return missing_procedures("semaphores");
-  if (error.text.find(give_token) != std::string::npos) {
+  if (error.text.find("_permits") != std::string::npos) return missing_procedures("semaphores");
+  if (error.text.find(give_token.name) != std::string::npos) {
     return missing_procedures("fencing tokens of WRITE and FAIR");
   }
   return "latchkey's tables and procedures are missing in the database: " + std::string(cure);
 }
 
 std::string NativeLayout::why_not(const Request& request) const {
-  const bool resizes = request.verb == Verb::resize && request.type == LockType::PERMIT;
-  if (resizes || !procedure_of(request.verb).empty()) return {};
-  return std::string(to_string(request.verb)) + " is not offered by mysql://";
+  return sql::why_not_called(calls, request, "mysql://");
 }
 
+// A CALL returns rows, and has an end.
 std::size_t NativeLayout::append(std::string& sql, const Request& request) const {
-  const Verb verb = request.verb;
-  if (append_permits(sql, request)) return 2;
-  sql += "CALL ";
-  sql += procedure_of(verb);
-  sql += '(';
-  if (verb == Verb::list) {
-    append_list(sql, request);
-  } else {
-    append_bytes(sql, request.key);
-    const bool of_owner = verb != Verb::inspect && verb != Verb::force_release;
-    if (of_owner && verb != Verb::downgrade) {
-      append_number(sql, static_cast<std::uint64_t>(number_of(request.type)));
-    }
-    if (of_owner) append_owner(sql, request);
-    if (verb == Verb::acquire) {
-      append_time(sql, request.lease);
-      append_time(sql, request.queue_wait);
-      append_number(sql, request.tokens);
-    } else if (verb == Verb::renew || verb == Verb::expire || verb == Verb::downgrade) {
-      append_time(sql, request.lease);
-    } else if (is_release(verb)) {
-      sql += verb == Verb::leave ? ",TRUE" : ",FALSE";
-    }
-  }
-  sql += ')';
-  if (!is_given_token(request)) return 2;  // rows, and the end of the CALL
-  sql += ";CALL ";
-  sql += give_token;
-  sql += '(';
-  append_bytes(sql, request.key);
-  append_number(sql, static_cast<std::uint64_t>(number_of(request.type)));
-  append_owner(sql, request);
-  append_number(sql, request.tokens);
-  sql += ')';
+  append_call(sql, *sql::find_call(calls, request), request);
+  if (!is_given_token(request)) return 2;
+  sql += ';';
+  append_call(sql, give_token, request);
   return 4;
 }
 
@@ -278,7 +213,8 @@ bool NativeLayout::append_shortcut(std::string& sql, const Request& request) con
     sql += "DELETE FROM latchkey_locks WHERE name=";
     append_bytes(sql, request.key);
     sql += request.type == LockType::WRITE ? " AND mode=2" : " AND mode=1";
-    sql += " AND owner='" + request.id.text() + '\'';
+    sql += " AND owner=";
+    append_owner(sql, request);
     append_alone(sql);
   }
   return kind != Joint::none;
@@ -301,10 +237,7 @@ void NativeLayout::append_joint(std::string& sql, std::span<Request* const> requ
   sql += "DELETE FROM latchkey_locks WHERE (name,mode,owner)IN(";
   for (const Request* const each : requests) {
     if (each != requests.front()) sql += ',';
-    sql += '(';
-    append_bytes(sql, each->key);
-    append_number(sql, each->type == LockType::WRITE ? 2 : 1);
-    append_owner(sql, *each);
+    append_hold(sql, *each);
     sql += ')';
   }
   sql += ')';
@@ -326,38 +259,14 @@ NativeLayout::Shape NativeLayout::shape(Joint kind) const noexcept {
 bool NativeLayout::grants(const Request& request, const std::vector<std::string>& row) const {
   if (row.at(0) != request.key) return false;
   return joint(request) == Joint::release ||
-         (row.at(1) == request.id.text() && number_in(row.at(2)) >= microseconds_of(request.lease));
-}
-
-Outcome NativeLayout::outcome(const Request& request, const Rows& rows, milliseconds poll) const {
-  const bool is_described = request.verb == Verb::inspect || request.verb == Verb::list;
-  if (request.type == LockType::PERMIT && !is_described) {
-    return permits_outcome(request, rows.at(0), poll);
-  }
-  if (request.verb == Verb::acquire) return acquired(request, rows, poll);
-  Outcome outcome;
-  outcome.kind = Kind::granted;
-  if (request.verb == Verb::inspect) {
-    read_info(*request.info, request.key, rows);
-    return inspected(request);
-  }
-  if (rows.size() == 1 && request.verb == Verb::force_release && rows.at(0).at(0) == "4") {
-    return refusal(key_is_a_semaphore);
-  }
-  if (request.verb == Verb::list) {
-    read_list(request, rows);
-  } else if (rows.at(0).at(0) != "0") {
-    outcome.kind = Kind::gone;
-  }
-  return outcome;
+         (row.at(1) == request.id.text() &&
+          sql::number_in(row.at(2)) >= microseconds_of(request.lease));
 }
 
 std::string NativeLayout::sweep(std::string_view after) const {
   std::string sql = "CALL latchkey_sweep(";
   append_bytes(sql, after);
-  append_number(sql, swept_rows);
-  sql += ')';
-  return sql;
+  return sql += ",100)";  // the most rows to examine
 }
 
 }  // namespace latchkey::inline v1::detail::mysql

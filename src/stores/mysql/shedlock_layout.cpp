@@ -4,6 +4,7 @@
 
 #include "backend/refusals.hpp"
 #include "stores/mysql/server_errors.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::mysql {
 namespace {
@@ -159,7 +160,7 @@ Outcome ShedlockLayout::outcome(const Request& request, const Rows& rows,
   outcome.kind = yes ? Kind::granted : Kind::gone;
   if (request.verb != Verb::acquire || yes) return outcome;
   outcome.kind = Kind::busy;
-  outcome.retry_after = pause_of(number_in(rows.at(0).at(1)), poll);
+  outcome.retry_after = pause_of(sql::number_in(rows.at(0).at(1)), poll);
   outcome.holder = rows.at(0).at(2);
   outcome.holder_is_foreign = !HoldId::parse(outcome.holder);
   return outcome;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/sql/reply.hpp"
+
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
@@ -182,7 +184,7 @@ bool Batch::on_result(const PGresult* result) {
       if (entry.queued.request != nullptr) {
         entry.outcome = layout_.outcome(*entry.queued.request, result);
       } else {
-        upkeep_ = static_cast<std::uint64_t>(number_in(cell(result, 0, 0)));
+        upkeep_ = static_cast<std::uint64_t>(sql::number_in(cell(result, 0, 0)));
       }
       break;
     case PGRES_PIPELINE_ABORTED: entry.state = Entry::State::not_run; break;

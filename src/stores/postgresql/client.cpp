@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/verbs.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -156,7 +157,7 @@ void PostgresqlClient::exchange(Clock::time_point now) {
       pacing_.ended(size, queue_.size(), batch_sent_, now, batch_.is_durable());
     }
     if (progress == Batch::Progress::malformed)
-      return go_down({false, std::string(malformed)}, now);
+      return go_down({false, std::string(sql::malformed)}, now);
     good = progress != Batch::Progress::broken;
     if (progress == Batch::Progress::done || batch_.results() != results)
       connection_.result_ended();

@@ -6,6 +6,7 @@
 #include "stores/postgresql/connection.hpp"
 #include "stores/postgresql/ddl.hpp"
 #include "stores/postgresql/session_settings.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -104,7 +105,7 @@ std::optional<ConnectionFailure> PostgresqlConnection::on_old_session(const PGre
                                        std::string(differing) +
                                        "; expected those that docs/stores/postgresql.md lists"};
   }
-  if (number_in(cell(found, 0, 1)) > 0) {
+  if (sql::number_in(cell(found, 0, 1)) > 0) {
     again_at_ = later(now, pause_between_looks);
     return std::nullopt;
   }
@@ -145,11 +146,11 @@ std::optional<ConnectionFailure> PostgresqlConnection::read_restored() {
   while (::PQisBusy(connection_.get()) == 0) {
     const ResultHandle next(::PQgetResult(connection_.get()));
     result_ended();
-    if (!next && ++nothing > 2) return ConnectionFailure{false, std::string(malformed)};
+    if (!next && ++nothing > 2) return ConnectionFailure{false, std::string(sql::malformed)};
     if (!next) continue;
     nothing = 0;
     const ExecStatusType status = ::PQresultStatus(next.get());
-    if (is_copy(next.get())) return ConnectionFailure{false, std::string(malformed)};
+    if (is_copy(next.get())) return ConnectionFailure{false, std::string(sql::malformed)};
     if (status == PGRES_FATAL_ERROR) {
       return ConnectionFailure{sql_state(next.get()) == "42501", error_text(next.get())};
     }

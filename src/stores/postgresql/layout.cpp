@@ -3,13 +3,10 @@
 #include "stores/postgresql/layout.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
-#include "backend/refusals.hpp"
-#include "core/text/number.hpp"
 #include "stores/postgresql/native_layout.hpp"
 #include "stores/postgresql/shedlock_layout.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -62,19 +59,8 @@ std::string array_literal(std::span<const std::string_view> texts) {
   return literal += '}';
 }
 
-Outcome malformed_outcome() {
-  Outcome outcome;
-  outcome.reason = malformed;
-  return outcome;
-}
-
-Outcome lacks_functions(std::string_view whose) {
-  return refusal("the database lacks latchkey's functions for " + std::string(whose) +
-                 "; run 'latchkey ddl postgresql | psql <database>' again");
-}
-
 Outcome boolean_outcome(std::string_view cell) {
-  if (cell != "t" && cell != "f") return malformed_outcome();
+  if (cell != "t" && cell != "f") return sql::malformed_outcome();
   Outcome outcome;
   outcome.kind = cell == "t" ? Outcome::Kind::granted : Outcome::Kind::gone;
   return outcome;
@@ -91,17 +77,6 @@ std::string milliseconds_text(std::chrono::milliseconds time) {
 
 std::chrono::milliseconds time_of(std::int64_t milliseconds) noexcept {
   return std::clamp(std::chrono::milliseconds(milliseconds), -longest_time, longest_time);
-}
-
-std::optional<std::int64_t> exact_number_in(std::string_view text) noexcept {
-  std::int64_t number = 0;
-  return read_number(text, number) ? std::optional(number) : std::nullopt;
-}
-
-std::int64_t number_in(std::string_view text) noexcept {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() ? number : 0;
 }
 
 bool is_utf8(std::string_view text) noexcept {

@@ -80,24 +80,13 @@ class Layout {
 /// In ms, at most a hundred years.
 [[nodiscard]] std::string milliseconds_text(std::chrono::milliseconds time);
 
-/// The clause for a reply that is not what a statement of latchkey returns.
-inline constexpr std::string_view malformed =
-    "the reply is not what was asked for; a proxy may have answered";
-[[nodiscard]] Outcome malformed_outcome();
 /// The outcome of a function that returns a boolean.
 [[nodiscard]] Outcome boolean_outcome(std::string_view cell);
-/// The outcome of `o`, the reply of the statements that stand for missing functions. `whose`: what
-/// they are for.
-[[nodiscard]] Outcome lacks_functions(std::string_view whose);
 /// Whether libpq waits for rows in bulk, which latchkey never asks for. No other result follows.
 [[nodiscard]] bool is_copy(const PGresult* result) noexcept;
 
-/// The whole of a cell as a number; empty: it is none.
-[[nodiscard]] std::optional<std::int64_t> exact_number_in(std::string_view text) noexcept;
 /// At most a hundred years, before or after now.
 [[nodiscard]] std::chrono::milliseconds time_of(std::int64_t milliseconds) noexcept;
-/// A number in a cell; 0 if it is none.
-[[nodiscard]] std::int64_t number_in(std::string_view text) noexcept;
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 /// The clause for a key that is not.

@@ -2,43 +2,113 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/postgresql/native_layout.hpp"
 
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "backend/refusals.hpp"
-#include "stores/postgresql/native_administration.hpp"
-#include "stores/postgresql/native_permits.hpp"
+#include "stores/postgresql/glob_expression.hpp"
 #include "stores/postgresql/subscriptions.hpp"
+#include "stores/sql/call_table.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
 
-bool is_offered(const Request& request) noexcept {
-  switch (request.verb) {
-    case Verb::resize: return calls_permits(request);
-    case Verb::revoke:
-    case Verb::latch_set:
-    case Verb::latch_down:
-    case Verb::latch_count:
-    case Verb::latch_delete: return false;
-    default: return true;
+/// The functions that serve requests. The arguments of acquire_all are arrays. A hold of permits
+/// has no place in a queue, and is never downgraded.
+constexpr auto calls = [] {
+  using enum sql::Argument;
+  using enum LockType;
+  constexpr std::optional<LockType> any;
+  return std::to_array<sql::CallRow>({
+      {Verb::acquire, PERMIT, "acquire_permits", {key, owner, lease, taken, total, note}},
+      {Verb::acquire, READ, "acquire_read", {key, owner, lease, note}},
+      {Verb::acquire, WRITE, "acquire_write", {key, owner, lease, wait, note}},
+      {Verb::acquire, FAIR, "acquire_fair", {key, owner, lease, wait, note}},
+      {Verb::acquire, any, "acquire", {key, owner, type, lease, tokens, note}},
+      {Verb::acquire_all, any, "acquire_all"},
+      {Verb::renew, any, "renew", {key, owner, type, lease, note}},
+      {Verb::verify, any, "verify", {key, owner, type}},
+      {Verb::downgrade, PERMIT, "renew", {key, owner, type, lease, note}},
+      {Verb::downgrade, any, "downgrade", {key, owner, lease, note}},
+      {Verb::expire, any, "expire", {key, owner, type, lease}},
+      {Verb::release, any, "release", {key, owner, type}},
+      {Verb::leave, PERMIT, "release", {key, owner, type}},
+      {Verb::leave, any, "leave", {key, owner, type}},
+      {Verb::subscribe, any, "subscribe", {key, channel, waiter}},
+      {Verb::unsubscribe, any, "unsubscribe", {key, channel, waiter}},
+      {Verb::inspect, any, "inspect", {key}},
+      {Verb::list, any, "list", {names}},
+      {Verb::resize, PERMIT, "resize_permits", {key, total}},
+      {Verb::force_release, PERMIT, "destroy_permits", {key}},
+      {Verb::force_release, any, "force_release", {key}},
+  });
+}();
+
+/// The `mode` of a hold.
+const char* mode_of(LockType type) noexcept {
+  if (type == LockType::READ) return "r";
+  if (type == LockType::PERMIT) return "p";
+  return type == LockType::WRITE ? "w" : "x";
+}
+
+std::optional<std::string> value_of(sql::Argument argument, const Request& request,
+                                    std::string_view channel) {
+  using sql::Argument;
+  switch (argument) {
+    case Argument::key: return std::string(request.key);
+    case Argument::names: return glob_expression(request.key);
+    case Argument::owner: return request.id.text();
+    case Argument::type: return mode_of(request.type);
+    case Argument::lease: return milliseconds_text(request.lease);
+    case Argument::wait: return milliseconds_text(request.queue_wait);
+    case Argument::tokens: return std::to_string(request.wants_token() ? request.tokens : 0);
+    case Argument::note: return note_of(request);
+    case Argument::channel: return std::string(channel);
+    case Argument::waiter:
+      return request.type == LockType::FAIR ? request.id.text() : std::string();
+    case Argument::taken: return std::to_string(request.permits.taken);
+    case Argument::total: return std::to_string(request.permits.total);
+    case Argument::none:
+    case Argument::yes:
+    case Argument::no: break;
   }
+  return std::nullopt;
+}
+
+Call call_of_several(const Request& request) {
+  const bool fenced = gives_tokens(request);
+  std::vector<std::string> ids;
+  std::vector<std::string_view> modes, names, owners, fenced_names, fenced_owners;
+  for (const Member& member : request.members) {
+    const bool itself = member.type == LockType::FENCED && !fenced;
+    modes.emplace_back(itself ? "f" : mode_of(member.type));
+    names.push_back(member.key);
+    ids.push_back(member.id.text());
+  }
+  for (const std::string& id : ids) owners.push_back(id);
+  Call call{"acquire_all",
+            {array_literal(modes), array_literal(names), array_literal(owners),
+             milliseconds_text(request.lease), std::to_string(request.tokens)}};
+  if (!fenced) return call;
+  for (std::size_t index = 0; index < ids.size(); ++index) {
+    if (!request.members[index].wants_token()) continue;
+    fenced_names.push_back(names[index]);
+    fenced_owners.push_back(owners[index]);
+  }
+  call.statement = "acquire_all_fenced";
+  call.parameters.emplace_back(array_literal(fenced_names));
+  call.parameters.emplace_back(array_literal(fenced_owners));
+  return call;
 }
 
 /// Gives what `acquire` grants a token, in the same transaction.
 std::string with_token(const std::string& holds, const std::string& acquire) {
   return "SELECT CASE WHEN starts_with(reply, 'g') THEN latchkey.give_tokens(" + holds +
          ") ELSE reply END FROM latchkey." + acquire + " AS reply";
-}
-
-/// Whether the result has the rows and columns of this request. Functions of an older latchkey
-/// return fewer columns.
-bool has_shape(const Request& request, const PGresult* result) {
-  const int columns = ::PQnfields(result);
-  const bool awaited = request.part != nullptr && request.part->awaited;
-  if (request.verb == Verb::inspect) return columns >= 5;
-  if (request.verb == Verb::list) return columns >= (awaited ? 2 : 1);
-  return ::PQntuples(result) == 1 && columns >= 1;
 }
 
 }  // namespace
@@ -126,7 +196,7 @@ Layout::Verdict NativeLayout::verdict(const PGresult* result) const {
     }
     return {ConnectionFailure{state == "42501", error_text(result)}, false};
   }
-  const std::int64_t found = number_in(cell(result, 0, 0));
+  const std::int64_t found = sql::number_in(cell(result, 0, 0));
   if (found != version) {
     return {ConnectionFailure{true, "latchkey's tables in the database have version " +
                                         std::to_string(found) + ", and this program needs " +
@@ -153,73 +223,40 @@ Layout::Verdict NativeLayout::verdict(const PGresult* result) const {
 }
 
 std::string NativeLayout::why_not(const Request& request) const {
-  if (!is_offered(request)) {
-    return std::string(to_string(request.verb)) + " is not offered by postgresql://";
-  }
+  std::string reason = sql::why_not_called(calls, request, "postgresql://");
   bool good = is_utf8(request.key);
   for (const Member& member : request.members) good = good && is_utf8(member.key);
-  return good ? std::string() : std::string(key_is_not_utf8);
+  if (!reason.empty() || good) return reason;
+  return std::string(key_is_not_utf8);
 }
 
 Call NativeLayout::call(const Request& request, std::string_view channel, bool is_own) const {
-  if (calls_permits(request)) return permits_call(request);
-  std::string name(request.key), owner = request.id.text(), mode = mode_of(request.type);
-  std::string lease = milliseconds_text(request.lease);
-  const std::string waiter = request.type == LockType::FAIR ? owner : std::string();
-  switch (request.verb) {
-    case Verb::acquire:
-    case Verb::acquire_all: return acquire_call(request);
-    case Verb::renew: return {"renew", {name, owner, mode, lease, note_of(request)}};
-    case Verb::verify: return {"verify", {name, owner, mode}};
-    case Verb::downgrade: return {"downgrade", {name, owner, lease, note_of(request)}};
-    case Verb::expire: return {"expire", {name, owner, mode, lease}};
-    case Verb::release: return {is_own ? "release" : "release_holder", {name, owner, mode}};
-    case Verb::leave: return {"leave", {name, owner, mode}};
-    case Verb::subscribe: return {"subscribe", {name, std::string(channel), waiter}};
-    case Verb::unsubscribe: return {"unsubscribe", {name, std::string(channel), waiter}};
-    case Verb::inspect: return {"inspect", {name}};
-    case Verb::list:
-      return {request.part != nullptr && request.part->awaited ? "list_awaited" : "list",
-              {glob_expression(request.key)}};
-    case Verb::force_release: return {"force_release", {name}};
-    case Verb::resize:
-    case Verb::revoke:
-    case Verb::latch_set:
-    case Verb::latch_down:
-    case Verb::latch_count:
-    case Verb::latch_delete: break;  // refused by why_not
+  if (request.verb == Verb::acquire_all) return call_of_several(request);
+  const sql::CallRow* const row = sql::find_call(calls, request);
+  if (row == nullptr) return {};  // refused by why_not
+  Call call{row->name, {}};
+  call.parameters.reserve(row->arguments.size());
+  for (const sql::Argument each : row->arguments) {
+    if (each == sql::Argument::none) break;
+    call.parameters.push_back(value_of(each, request, channel));
   }
-  return {};
+  if (request.verb == Verb::acquire && gives_tokens(request)) {
+    const bool is_fair = request.type == LockType::FAIR;
+    call.statement = is_fair ? "acquire_fair_fenced" : "acquire_write_fenced";
+    call.parameters.emplace_back(std::to_string(request.tokens));
+  } else if (request.verb == Verb::release && !is_own) {
+    call.statement = "release_holder";
+  } else if (request.verb == Verb::list && request.part != nullptr && request.part->awaited) {
+    call.statement = "list_awaited";
+  }
+  return call;
 }
 
-Outcome NativeLayout::outcome(const Request& request, const PGresult* result) const {
-  using Kind = Outcome::Kind;
-  const std::string_view reply = cell(result, 0, 0);
-  Outcome outcome;
-  if (!has_shape(request, result)) return malformed_outcome();
-  if (calls_permits(request)) return permits_outcome(request, reply);
-  switch (request.verb) {
-    case Verb::acquire:
-    case Verb::acquire_all: return acquire_outcome(request, reply);
-    case Verb::release: {
-      const std::optional<std::int64_t> notified = exact_number_in(reply);
-      if (!notified) return malformed_outcome();
-      outcome.kind = *notified >= 0 ? Kind::granted : Kind::gone;
-      if (*notified > 0) outcome.notified = static_cast<std::uint64_t>(*notified);
-      return outcome;
-    }
-    case Verb::subscribe:
-    case Verb::unsubscribe: outcome.kind = Kind::granted; return outcome;
-    case Verb::inspect:
-      read_inspect(request, result);
-      outcome.kind = Kind::granted;
-      check_kind(request, outcome);
-      return outcome;
-    case Verb::list: read_list(request, result); break;
-    default: return boolean_outcome(reply);
-  }
-  outcome.kind = Kind::granted;
-  return outcome;
+bool gives_tokens(const Request& request) noexcept {
+  if (request.verb == Verb::acquire) return sql::is_given_token(request.type, request.fenced);
+  return std::ranges::any_of(request.members, [](const Member& member) {
+    return sql::is_given_token(member.type, member.fenced);
+  });
 }
 
 }  // namespace latchkey::inline v1::detail::postgresql

@@ -21,14 +21,7 @@ class NativeLayout final : public Layout {
   [[nodiscard]] Outcome outcome(const Request& request, const PGresult* result) const override;
 };
 
-/// The `mode` of a hold.
-[[nodiscard]] const char* mode_of(LockType type) noexcept;
-
-/// The call of an acquire or an acquire_all.
-[[nodiscard]] Call acquire_call(const Request& request);
-
-/// The outcome of what `acquire_call` has called: `g <token>`, `b <ms> <holder>`; of acquire_all,
-/// `b <ms> <member> <holder>`.
-[[nodiscard]] Outcome acquire_outcome(const Request& request, std::string_view reply);
+/// Whether `latchkey.give_tokens` gives the tokens of what the request acquires.
+[[nodiscard]] bool gives_tokens(const Request& request) noexcept;
 
 }  // namespace latchkey::inline v1::detail::postgresql

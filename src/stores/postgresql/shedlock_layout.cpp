@@ -7,6 +7,7 @@
 #include <latchkey/hold_id.hpp>
 
 #include "backend/refusals.hpp"
+#include "stores/sql/reply.hpp"
 
 namespace latchkey::inline v1::detail::postgresql {
 namespace {
@@ -161,7 +162,8 @@ Call ShedlockLayout::call(const Request& request, std::string_view /*channel*/,
 Outcome ShedlockLayout::outcome(const Request& request, const PGresult* result) const {
   const bool acquires = request.verb == Verb::acquire;
   const int rows = ::PQntuples(result), columns = ::PQnfields(result);
-  if (rows > 1 || (acquires ? rows != 1 || columns != 3 : columns == 0)) return malformed_outcome();
+  if (rows > 1 || (acquires ? rows != 1 || columns != 3 : columns == 0))
+    return sql::malformed_outcome();
   Outcome outcome;
   if (!acquires) {
     outcome.kind = rows > 0 ? Outcome::Kind::granted : Outcome::Kind::gone;
@@ -172,7 +174,7 @@ Outcome ShedlockLayout::outcome(const Request& request, const PGresult* result) 
   outcome.kind = Outcome::Kind::busy;
   outcome.holder = cell(result, 0, 1);
   outcome.holder_is_foreign = !HoldId::parse(outcome.holder);
-  const std::int64_t left = number_in(cell(result, 0, 2));
+  const std::int64_t left = sql::number_in(cell(result, 0, 2));
   if (left > 0) outcome.retry_after = time_of(left);
   return outcome;
 }

@@ -8,7 +8,7 @@
 #include <latchkey/error.hpp>
 
 #include "shared_server.hpp"
-#include "stores/postgresql/native_administration.hpp"
+#include "stores/postgresql/glob_expression.hpp"
 #include "stores/postgresql/uri.hpp"
 
 namespace latchkey::tests {
