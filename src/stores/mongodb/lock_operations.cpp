@@ -80,6 +80,7 @@ std::optional<Answer> LockOperation::try_free_key() {
 }
 
 Answer LockOperation::acquire() {
+  if (is_shared(request_.type)) return acquire_read();
   for (int round = 0; round < most_rounds; ++round) {
     if (auto answer = try_free_key()) return std::move(*answer);
     const auto document = read();
@@ -118,6 +119,7 @@ Answer LockOperation::busy(const LockDocument& document, Date now) {
 }
 
 Answer LockOperation::renew() {
+  if (is_shared(request_.type)) return renew_read();
   for (int round = 0; round < most_rounds; ++round) {
     const auto found = read_own();
     if (!found) return {};
@@ -134,6 +136,7 @@ Answer LockOperation::renew() {
 }
 
 Answer LockOperation::verify() {
+  if (is_shared(request_.type)) return verify_read();
   const auto found = read_own();
   if (!found || ended(found->ends(), commands_.now())) return {};
   return {.kind = Kind::granted};
@@ -148,6 +151,7 @@ bool LockOperation::remove_holds(const Bson& filter) {
 }
 
 Answer LockOperation::release() {
+  if (is_shared(request_.type)) return release_read();
   const bool held = remove_holds(doc("_id", key_, "owner", owner_));
   return {.kind = held ? Kind::granted : Kind::gone};
 }

@@ -45,20 +45,21 @@ class LockOperation {
   /// Deletes a document whose holds have ended, unless it has changed.
   void remove_ended(const LockDocument& document);
 
+  /// Ends the READ that a WRITE has become.
+  [[nodiscard]] Answer release_read();
+
+ private:
   // READ
   [[nodiscard]] Answer acquire_read();
   [[nodiscard]] Answer renew_read();
   [[nodiscard]] Answer verify_read();
-  [[nodiscard]] Answer release_read();
 
- private:
   /// Read the key's document; read_own: only if `request` holds the key. These throw Rejected if
   /// latchkey has not written a field so.
   [[nodiscard]] std::optional<LockDocument> read();
   [[nodiscard]] std::optional<LockDocument> read_own();
   [[nodiscard]] std::optional<LockDocument> read(const Bson& filter);
   [[nodiscard]] Bson free_key() const;
-  [[nodiscard]] Bson grant_fields() const;
   /// An update that makes `id` the holder.
   [[nodiscard]] Bson grant(std::optional<std::int64_t> fence, bool replaces_readers) const;
   [[nodiscard]] std::optional<Answer> try_free_key();

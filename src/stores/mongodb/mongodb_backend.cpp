@@ -78,24 +78,15 @@ Capabilities DocumentBackend::capabilities() const noexcept {
 }
 
 Outcome DocumentBackend::acquire(const Request& request) {
-  return attempt([&](Commands& commands) {
-    LockOperation operation(commands, request);
-    return is_shared(request.type) ? operation.acquire_read() : operation.acquire();
-  });
+  return attempt([&](Commands& commands) { return LockOperation(commands, request).acquire(); });
 }
 
 Outcome DocumentBackend::renew(const Request& request) {
-  return attempt([&](Commands& commands) {
-    LockOperation operation(commands, request);
-    return is_shared(request.type) ? operation.renew_read() : operation.renew();
-  });
+  return attempt([&](Commands& commands) { return LockOperation(commands, request).renew(); });
 }
 
 Outcome DocumentBackend::verify(const Request& request) {
-  return attempt([&](Commands& commands) {
-    LockOperation operation(commands, request);
-    return is_shared(request.type) ? operation.verify_read() : operation.verify();
-  });
+  return attempt([&](Commands& commands) { return LockOperation(commands, request).verify(); });
 }
 
 Outcome DocumentBackend::downgrade(const Request& request) {
@@ -103,10 +94,7 @@ Outcome DocumentBackend::downgrade(const Request& request) {
 }
 
 Outcome DocumentBackend::release(const Request& request) {
-  return attempt([&](Commands& commands) {
-    LockOperation operation(commands, request);
-    return is_shared(request.type) ? operation.release_read() : operation.release();
-  });
+  return attempt([&](Commands& commands) { return LockOperation(commands, request).release(); });
 }
 
 Outcome DocumentBackend::leave(const Request& request) {
