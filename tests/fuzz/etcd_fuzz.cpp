@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <latchkey/testing/manual_clock.hpp>
 
@@ -82,7 +83,7 @@ class Server {
   bool lies(std::size_t bound) { return !is_honest_ && rarely(bound); }
   static bool is_of_start(const FakeEtcd::Call& call) noexcept {
     return call.path.ends_with("/Status") || call.path.ends_with("/LeaseGrant") ||
-           call.path.ends_with("/Range");
+           call.path.ends_with("/Range") || call.path.ends_with("/Authenticate");
   }
   std::string damaged(std::string bytes) {
     if (bytes.empty()) return bytes;
@@ -154,6 +155,7 @@ class Server {
     if (path.ends_with("/Range")) return is_honest_ ? std::string() : range();
     if (path.ends_with("/Watch")) return watch();
     if (path.ends_with("/DeleteRange")) return ProtobufWriter().number(2, amount()).take();
+    if (path.ends_with("/Authenticate")) return ProtobufWriter().bytes(2, "token").take();
     return path.ends_with("/Txn") ? transaction() : header();
   }
 
@@ -173,7 +175,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Server script(moves);
   FakeEtcd server([&](const FakeEtcd::Call& call) { return script.answer(call); });
   latchkey::testing::ManualClock clock;
-  EtcdClient client(EtcdUri::parse(server.uri()), {.command_timeout = timeout, .clock = &clock});
+  EtcdUri uri = EtcdUri::parse(server.uri());
+  if (moves.below(3) == 0) {
+    uri.user = "user";
+    uri.password = "secret";
+  }
+  EtcdClient client(std::move(uri), {.command_timeout = timeout, .clock = &clock});
   StorePlay play(moves, clock, client, timeout, verbs, [&] { return server.work(0); });
   while (!moves.over()) {
     if (moves.below(6) == 0) server.say([&](std::uint32_t stream) { return script.word(stream); });

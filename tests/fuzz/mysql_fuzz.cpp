@@ -55,7 +55,10 @@ Table settings_table() {
 /// The server: it knows how many results a text has, and lies as the input says.
 class Server {
  public:
-  explicit Server(Moves& moves) : moves_(moves) {}
+  /// One with latchkey's procedures, one that belongs to a cluster, and one without procedures.
+  enum class Kind : std::uint8_t { usual, common, cluster, empty };
+
+  explicit Server(Moves& moves) : moves_(moves), kind_(static_cast<Kind>(moves.below(4))) {}
 
   std::optional<std::string> answer(std::size_t index, unsigned char sequence,
                                     const std::string& body) {
@@ -85,9 +88,14 @@ class Server {
            text.starts_with("CALL latchkey_schema") || text.starts_with("SELECT DATA_TYPE");
   }
 
+  static constexpr std::array<unsigned, 6> login_codes{1045, 1044, 1049, 1130, 5010, 9999};
+  static constexpr std::array<unsigned, 24> codes{1213, 1205, 1969, 1305, 1142, 1290, 1317, 1094,
+                                                  1095, 1146, 1235, 9999, 1044, 1049, 1130, 1227,
+                                                  1054, 1267, 1292, 1300, 1364, 1366, 1406, 1143};
+
   std::optional<std::string> log_in(unsigned char& next) {
     switch (moves_.below(32)) {
-      case 28: return wire::error(next, 1045, "Access denied");
+      case 28: return wire::error(next, login_codes[moves_.below(login_codes.size())], "no");
       case 29: return std::nullopt;
       case 30: return wire::packet(next, '\xfe' + std::string("mysql_clear_password") + '\0');
       case 31: return wire::packet(next, std::string(moves_.bytes(1 + moves_.below(8))));
@@ -102,16 +110,27 @@ class Server {
 
   std::string replies(unsigned char& next, std::string_view text) {
     std::string all;
-    if (text.find("CREATE ") != std::string_view::npos) return wire::ok(next, false);
+    if (text.find("CREATE ") != std::string_view::npos) {
+      if (rarely(48)) return wire::error(next, rarely(2) ? 1304 : 1142, "no");
+      is_created_ = true;
+      return wire::ok(next, false);
+    }
     while (!text.empty()) {
       const std::size_t end = std::min(text.find(';'), text.size());
       const std::string_view one = text.substr(0, end);
       text.remove_prefix(std::min(end + 1, text.size()));
       const bool more = !text.empty();
+      if (kind_ == Kind::cluster && one.starts_with("SELECT GET_LOCK")) {
+        return all += wire::error(next, 1235, "no GET_LOCK in a cluster");
+      }
+      if (kind_ == Kind::empty && !is_created_ && one.starts_with("CALL latchkey_schema")) {
+        return all += wire::error(next, 1305, "no such procedure");
+      }
       if (lies(20)) {
-        static constexpr std::array<unsigned, 12> codes{1213, 1205, 1969, 1305, 1142, 1290,
-                                                        1317, 1094, 1095, 1146, 1235, 9999};
-        return all += wire::error(next, codes[moves_.below(codes.size())], "no");
+        static constexpr std::array<const char*, 4> texts{"no", "no", "latchkey_give_token",
+                                                          "latchkey_acquire_permits"};
+        return all += wire::error(next, codes[moves_.below(codes.size())],
+                                  texts[moves_.below(texts.size())]);
       }
       all += result_of(next, one, more);
       if (lies(40)) break;  // and the rest is missing
@@ -123,9 +142,13 @@ class Server {
     if (lies(24)) return wire::ok(next, more, moves_.below(3));
     if (lies(24)) return table(next, 1 + moves_.below(6), moves_.below(4), more);
     if (one.starts_with("SHOW SESSION")) return wire::result(next, 2, settings_table(), more);
-    if (one.starts_with("SHOW GLOBAL")) return table(next, 2, moves_.below(2), more);
+    if (one.starts_with("SHOW GLOBAL")) {
+      if (kind_ != Kind::cluster) return table(next, 2, moves_.below(2), more);
+      return wire::result(next, 2, {{"wsrep_node_name", rarely(4) ? "n2" : "n1"}}, more);
+    }
     if (one.starts_with("SELECT CONNECTION_ID")) {
-      return wire::result(next, 3, {{"5", "10.11.2-MariaDB", "0"}}, more);
+      const char* const version = rarely(32) ? "10.3.2-MariaDB" : "10.11.2-MariaDB";
+      return wire::result(next, 3, {{"5", version, rarely(32) ? "1" : "0"}}, more);
     }
     if (one.starts_with("SELECT GET_LOCK")) {
       static constexpr std::array<std::string_view, 4> owned{"1", "1", "1", "0"};
@@ -183,7 +206,9 @@ class Server {
   }
 
   Moves& moves_;
-  bool is_honest_ = false;  ///< the current reply is correct
+  const Kind kind_;
+  bool is_created_ = false;  ///< a statement of latchkey's DDL was run
+  bool is_honest_ = false;   ///< the current reply is correct
 };
 
 constexpr std::array verbs{Verb::acquire,      Verb::acquire, Verb::release, Verb::release,

@@ -58,6 +58,10 @@ class Server {
   std::string word() {
     if (moves_.below(8) == 0) return wire::error("57P01", "terminating connection");
     static constexpr std::array<std::string_view, 4> waiters{"", "1:1", "1", " "};
+    if (moves_.below(4) == 0) {
+      static constexpr std::array<const char*, 3> forced{"a", "{a}b", "c"};
+      return wire::notification("latchkey_forced", forced[moves_.below(forced.size())]);
+    }
     const std::string waiter(waiters[moves_.below(waiters.size())]);
     const std::string payload = waiter + (moves_.below(4) == 0 ? "" : " ") + cell().value_or("a");
     return wire::notification("latchkey", payload.substr(0, payload.find('\0')));
@@ -130,7 +134,7 @@ class Server {
     return made;
   }
   std::optional<std::string> cell() {
-    static constexpr std::array<std::string_view, 28> cells{"t",
+    static constexpr std::array<std::string_view, 29> cells{"t",
                                                             "t",
                                                             "f",
                                                             "1",
@@ -142,6 +146,7 @@ class Server {
                                                             "g x",
                                                             "b 50",
                                                             "b 5 x",
+                                                            "b 50 1",
                                                             "b -1",
                                                             "b",
                                                             "b 1 0 x",
@@ -169,10 +174,11 @@ class Server {
   wire::Table table_;       ///< described last
 };
 
-constexpr std::array verbs{Verb::acquire,       Verb::acquire,   Verb::release,    Verb::release,
-                           Verb::renew,         Verb::verify,    Verb::expire,     Verb::downgrade,
-                           Verb::leave,         Verb::inspect,   Verb::list,       Verb::resize,
-                           Verb::force_release, Verb::subscribe, Verb::unsubscribe};
+constexpr std::array verbs{
+    Verb::acquire,       Verb::acquire,   Verb::release,     Verb::release,
+    Verb::renew,         Verb::verify,    Verb::expire,      Verb::downgrade,
+    Verb::leave,         Verb::inspect,   Verb::list,        Verb::resize,
+    Verb::force_release, Verb::subscribe, Verb::unsubscribe, Verb::acquire_all};
 
 }  // namespace
 

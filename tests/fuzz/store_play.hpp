@@ -56,6 +56,7 @@ class StorePlay {
       settle();
     }
     for (const Asked& each : asked_) require(each.ends == 1);
+    fork();
   }
 
   /// Until neither side has anything to do.
@@ -68,11 +69,25 @@ class StorePlay {
         start_over();
       }
       client_.descriptors().forget_events();
-      if (!deliver() && !served && !is_readable()) return;
+      if (!deliver() && !served && !is_readable()) break;
     }
+    const auto* const failure = client_.failure();
+    require(failure == nullptr || !failure->text.empty());
+    const bool failed = client_.start_state() == detail::stores::StoreClient::Start::failed;
+    require(!failed || failure != nullptr);
+    static_cast<void>(client_.due());
   }
 
  private:
+  /// In a forked child the requests under way belong to the parent, and the client begins anew.
+  void fork() {
+    const std::size_t before = asked_.size();
+    submit(2);
+    client_.abandon();
+    for (std::size_t at = before; at < asked_.size(); ++at) require(asked_[at].ends <= 1);
+    require(client_.start_state() != detail::stores::StoreClient::Start::up);
+  }
+
   void submit(std::size_t count) {
     std::vector<Request*> requests;
     for (; count > 0; --count) requests.push_back(&ask());
@@ -91,7 +106,15 @@ class StorePlay {
     made.type = static_cast<LockType>(moves_.below(6));
     made.id = {{1, 2}, 1 + moves_.below(3)};
     made.lease = 30s;
-    made.queue_wait = moves_.below(2) * 1000ms;
+    const std::size_t more = moves_.below(256);
+    made.queue_wait = more % 2 * 1000ms;
+    made.watch = more % 4 > 1;
+    made.fenced = more % 8 > 3 && client_.capabilities().tokens &&
+                  (made.type == LockType::WRITE || made.type == LockType::FAIR);
+    made.in_line = more % 16 > 7;
+    static constexpr std::array<std::string_view, 4> notes{"", "n", "\xC3\xA9\xE2\x82\xAC",
+                                                           "\xF0\x9F\x94\x92\xFF"};
+    made.note = notes[more / 16 % notes.size()];
     made.permits = {.taken = 1, .total = 2};
     made.sent = clock_.now();
     made.info = &made.found;

@@ -59,7 +59,6 @@ class Transaction {
 struct TransactionReply {
   std::int64_t revision = 0;
   bool succeeded = false;
-  std::int64_t deleted = 0;
   std::vector<RangeReply> ranges;  ///< in the order of the operations
 };
 
