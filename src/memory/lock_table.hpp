@@ -112,7 +112,7 @@ class LockTable {
   void take_away(LockRecord& record) noexcept { records_.erase(record); }
   /// Grants a lock that is free to the first process in line if the turn is over.
   void end_turn(LockRecord& record, Clock::time_point now);
-  /// The last fencing token, and the number of the last place in line.
+  /// The last fencing token, and the last number of a place, a FAIR reply or a FAIR grant.
   struct Numbers {
     std::uint64_t token = 0, place = 0;
   };
@@ -167,10 +167,12 @@ class LockTable {
   /// Sets busy until `end`; the text names the first holder, and is empty if only a queue blocks.
   static void set_busy(Outcome& outcome, const LockRecord& record, Clock::time_point end,
                        Clock::time_point now);
+  /// The number of a place in line, and of a FAIR reply or grant: it only rises.
+  [[nodiscard]] std::uint64_t next_place(Clock::time_point now) noexcept;
   /// The queue of FAIR is next: a request has freed the lock, or the first in the queue has left.
-  static void call_next(LockRecord& record, Clock::time_point now);
-  static void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
-                       Outcome& outcome);
+  void call_next(LockRecord& record, Clock::time_point now);
+  void queue_up(LockRecord& record, const Request& request, Clock::time_point now,
+                Outcome& outcome);
   void list(const Request& request, Clock::time_point now);
 
   [[nodiscard]] std::uint64_t token_of(const Member& member, std::size_t hash) noexcept;

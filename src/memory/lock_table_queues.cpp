@@ -18,12 +18,6 @@ using Mode = LockRecord::Mode;
 // the last attempt.
 constexpr milliseconds pace_in_front{1'000}, pace_behind{2'000};
 
-/// The time as a number that only rises: a grant is older than a reply with a larger one.
-std::uint64_t number_of(Clock::time_point now) noexcept {
-  const auto time = std::chrono::floor<milliseconds>(now.time_since_epoch()).count();
-  return time > 0 ? static_cast<std::uint64_t>(time) : 1;
-}
-
 /// The place of a process ends this long after its last attempt. Waiters try again every second.
 constexpr std::chrono::seconds place_life{3};
 
@@ -46,6 +40,13 @@ void ask_to_try_again(LockRecord& record, const HoldId& process) noexcept {
 
 }  // namespace
 
+// The time would not do: one request may have an earlier time than the one before it.
+std::uint64_t LockTable::next_place(Clock::time_point now) noexcept {
+  const auto time = std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch()).count();
+  last_place_ = std::max(last_place_ + 1, time > 0 ? static_cast<std::uint64_t>(time) : 0);
+  return last_place_;
+}
+
 // --- the process queue ---
 
 std::uint64_t LockTable::take_place(LockRecord& record, const Request& request,
@@ -57,10 +58,7 @@ std::uint64_t LockTable::take_place(LockRecord& record, const Request& request,
     place = own->place;
     own->ends = later(now, place_life);
   } else {
-    const auto time = std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch()).count();
-    place = last_place_ + 1;
-    if (time > 0) place = std::max(place, static_cast<std::uint64_t>(time));
-    last_place_ = place;
+    place = next_place(now);
     if (record.processes.empty()) begin_turn(record, now);
     const std::uint32_t tokens = request.wants_token() ? request.tokens : 0;
     record.processes.push_back(
@@ -160,7 +158,7 @@ void LockTable::queue_up(LockRecord& record, const Request& request, Clock::time
   place->grantable = request.lease >= fair_grant_lease && !request.wants_token();
   const auto before = place - record.queue.begin();
   if (before < 2 && record.mode != Mode::free) end = record.last_end();
-  if (request.queue_wait > milliseconds::zero()) outcome.place = number_of(now);
+  if (request.queue_wait > milliseconds::zero()) outcome.place = next_place(now);
   const Clock::time_point again = later(now, before < 2 ? pace_in_front : pace_behind);
   set_busy(outcome, record, before < 2 ? std::min(end, again) : again, now);
 }
@@ -180,7 +178,7 @@ void LockTable::call_next(LockRecord& record, Clock::time_point now) {
   notification.kind = Notification::Kind::granted;
   notification.key = record.key;
   notification.id = first;
-  notification.place = number_of(now);
+  notification.place = next_place(now);
   its->subscriber->notify(notification);
 }
 

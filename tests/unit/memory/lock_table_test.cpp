@@ -22,10 +22,12 @@ constexpr auto start = Clock::time_point(std::chrono::hours(1'000));
 struct RecordingSubscriber final : Subscriber {
   struct Note {
     std::string key;
-    std::uint64_t id;
+    std::uint64_t id, place;
+    Notification::Kind kind;
   };
   void notify(const Notification& notification) noexcept override {
-    notes.push_back({std::string(notification.key), notification.id.number});
+    notes.push_back({std::string(notification.key), notification.id.number, notification.place,
+                     notification.kind});
   }
   std::vector<Note> notes;
 };
@@ -252,6 +254,22 @@ TEST(LockTable, AQueueNotifiesItsFirstWaiter) {
   EXPECT_EQ(subscriber.notes[1].id, 3U);
   EXPECT_EQ(table.apply(about(Verb::acquire, "a", 3, fair, lease), start + wait).kind,
             Kind::granted);
+}
+
+// A process reads the time before it has the table: another one, with a later time, may be first.
+TEST(LockTable, AFairGrantHasALargerNumberThanTheReplyBeforeItThoughItsTimeIsEarlier) {
+  LockTable table;
+  RecordingSubscriber subscriber;
+  const auto fair = LockType::FAIR;
+  const milliseconds lease(30'000), wait(500);
+  table.apply(about(Verb::acquire, "a", 1, fair, lease), start);
+  const Request waiter = about(Verb::acquire, "a", 2, fair, lease, wait);
+  const Outcome busy = table.apply(waiter, start + milliseconds(2));
+  table.apply(about(Verb::subscribe, "a", 2, fair), start + milliseconds(2), &subscriber);
+  table.apply(about(Verb::release, "a", 1, fair), start + milliseconds(1));
+  ASSERT_EQ(subscriber.notes.size(), 1U);
+  EXPECT_EQ(subscriber.notes[0].kind, Notification::Kind::granted);
+  EXPECT_GT(subscriber.notes[0].place, busy.place);
 }
 
 TEST(LockTable, TokensIncreaseAfterTheirRecordsAreDropped) {
