@@ -89,27 +89,24 @@ void HostClient::submit(std::span<Request* const> requests, Sink& sink) {
   }
 }
 
-// First it says that it sleeps, and then it looks: see Session::wake.
+// First it says that it sleeps, and then it looks: see Session::wake. A process that wakes it may
+// write the byte later than that, so the FIFO is emptied whenever there is something in it.
 void HostClient::advance(Clock::time_point now) {
   try {
     join();
     end_turns(now);
-    HalfWord& sleeps = session_.own_slot().sleeps;
-    if (sleeps.load(std::memory_order_relaxed) == 0) session_.fifos().clear();
-    sleeps.store(1);
+    const std::vector<stores::DescriptorSet::Ready> ready = descriptors_.ready();
+    const int wake = session_.fifos().wake.get();
+    const bool is_woken =
+        std::ranges::find(ready, wake, &stores::DescriptorSet::Ready::descriptor) != ready.end();
+    if (is_woken) session_.fifos().clear();
+    session_.own_slot().sleeps.store(1);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     table_.drain();
-    watch_members();
-    for (const stores::DescriptorSet::Ready& each : descriptors_.ready()) {
-      if ((each.events & POLLERR) == 0) continue;
-      for (std::size_t slot = 0; slot < slot_count; ++slot) {
-        if (watched_.known_life(slot) != each.descriptor) continue;
-        const std::uint64_t name = watched_.known_name(slot);
-        unwatch(slot);
-        if (session_.name_of(slot) == name) table_.reap(slot, name);
-        break;
-      }
+    for (const stores::DescriptorSet::Ready& each : ready) {
+      if ((each.events & POLLERR) != 0) reap_owner_of(each.descriptor);
     }
+    watch_members();
   } catch (const Unusable&) {
     return;  // the next request says why
   } catch (const Damaged&) {
@@ -145,6 +142,16 @@ void HostClient::watch_own() { descriptors_.watch(session_.fifos().wake.get(), P
 void HostClient::unwatch(std::size_t slot) noexcept {
   if (const int life = watched_.known_life(slot); life >= 0) descriptors_.forget(life);
   watched_.forget(slot);
+}
+
+void HostClient::reap_owner_of(int life) {
+  for (std::size_t slot = 0; slot < slot_count; ++slot) {
+    if (watched_.known_life(slot) != life) continue;
+    const std::uint64_t name = watched_.known_name(slot);
+    unwatch(slot);
+    if (session_.name_of(slot) == name) table_.reap(slot, name);
+    return;
+  }
 }
 
 void HostClient::watch_members() {

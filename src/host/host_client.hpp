@@ -92,6 +92,8 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
   /// A segment whose file was removed serves nobody who comes later.
   void check_place(const Request& request);
   void watch_members();
+  /// The process that had this descriptor open has died.
+  void reap_owner_of(int life);
   void watch_own();
   void unwatch(std::size_t slot) noexcept;
 

@@ -1,5 +1,6 @@
 // Processes that all want one key, all the time: what each of them gets, and how long it waits.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -7,13 +8,17 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <memory>
 #include <thread>
 
 #include <latchkey/locks.hpp>
+#include <latchkey/loop_driver.hpp>
 
 #include "host/holder_process.hpp"
 #include "host/host_fixture.hpp"
 #include "host/killed_workers.hpp"
+#include "host/peers.hpp"
 #include "host/segment_check.hpp"
 #include "support/fork.hpp"
 
@@ -122,6 +127,27 @@ TEST(HostTurns, AProcessThatIsAwaitedNoLongerKeepsNobodyWaiting) {
     EXPECT_LT(Steady::now() - asked, 500ms);
     lock.unlock();
   }
+}
+
+// A process that wakes another one may write the byte when that one has looked already.
+TEST(HostWakeUps, AByteThatComesLateWakesOnce) {
+  const TestSegment segment;
+  const std::unique_ptr<Backend> backend = segment.backend();
+  const std::unique_ptr<LoopDriver> loop = backend->make_loop_driver();
+  loop->join();
+  loop->drive();
+  const auto is_readable = [&] {
+    pollfd asked{.fd = loop->descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&asked, 1, 0) == 1;
+  };
+  EXPECT_FALSE(is_readable());
+  const detail::host::SegmentFile file = detail::host::SegmentFile::open(segment.place());
+  const std::uint64_t name = file.layout().slots[0].name;
+  std::ofstream(detail::host::FifoPaths(segment.path(), name).wake) << '!';
+  EXPECT_TRUE(is_readable());
+  loop->drive();
+  EXPECT_FALSE(is_readable());
+  loop->leave();
 }
 
 }  // namespace
