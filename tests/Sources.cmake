@@ -102,6 +102,7 @@ set(latchkey_tests_sources
   unit/locks/read_write_lock_test.cpp
   unit/locks/revocation_test.cpp
   unit/locks/semaphore_test.cpp
+  unit/locks/taken_again_test.cpp
   unit/locks/thread_end_test.cpp
   unit/locks/timing_test.cpp
   unit/memory/completions_test.cpp

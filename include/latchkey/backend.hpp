@@ -325,6 +325,12 @@ class Backend {
   /// requests are completed in this manner or none.
   virtual bool answer(Request& request, Outcome& outcome, Sink& sink);
 
+  /// Carries out an acquire or a release that nobody contends for, if all that `answer` would say
+  /// is that it is granted. Returns false if nothing was done: `answer` follows then.
+  virtual bool grant_uncontended(const Request& /*request*/, Sink& /*sink*/) noexcept {
+    return false;
+  }
+
   /// Uses the calling thread for the backend's work until that thread has delivered something to a
   /// sink, `parker` (the calling thread's own) is unparked, or `until` has passed. Any number of
   /// threads at once. A thread that submits and then drives until its sink unparks it is always

@@ -5,6 +5,7 @@
 #include <latchkey/detail/cxx20.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,7 +99,8 @@ class Lock {
   [[nodiscard]] Owner owner() const noexcept { return owner_ ? *owner_ : Owner::this_thread(); }
 
   std::shared_ptr<detail::SpaceRef> space_;
-  std::string key_;  ///< with its prefix; for several keys: the text
+  std::string key_;       ///< with its prefix; for several keys: the text
+  std::size_t hash_ = 0;  ///< of one lock's key
   LockType type_;
   std::optional<Owner> owner_;
   std::shared_ptr<const detail::LockSet> several_{};  // null: one lock, `key_`

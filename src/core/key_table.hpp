@@ -84,7 +84,8 @@ class KeyTable {
   }
 
   /// Null if the key has no record. `hash` is hash_key(key).
-  [[nodiscard]] Record* find(std::string_view key, std::size_t hash) const noexcept {
+  [[nodiscard, gnu::always_inline]] Record* find(std::string_view key,
+                                                 std::size_t hash) const noexcept {
     for (Record* record = chain(hash & mask_); record != nullptr; record = record->next) {
       if (record->hash == hash && record->key == key) return record;
     }

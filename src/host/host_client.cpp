@@ -57,7 +57,10 @@ void HostClient::answer(Request& request, Outcome& outcome, Sink& sink) {
     known_sink_.store(&sink, std::memory_order_relaxed);
     const bool of_lock = request.verb == Verb::acquire || request.verb == Verb::release;
     if (of_lock && request.hash == 0) request.hash = hash_key(request.key);
-    if (answer_thin(request, outcome)) return;
+    if (grant_thin(request)) {
+      outcome.kind = Outcome::Kind::granted;
+      return;
+    }
     table_.apply(request, number, outcome);
     remember(request, number);
     note_turn(request);

@@ -36,10 +36,9 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
   [[nodiscard]] bool answers_at_once() const noexcept override { return true; }
 
   void answer(Request& request, Outcome& outcome, Sink& sink) override;
-  [[nodiscard]] bool answer_alone(const Request& request, Outcome& outcome,
-                                  const Sink& sink) noexcept override {
+  [[nodiscard]] bool grant_uncontended(const Request& request, const Sink& sink) noexcept override {
     // A sink that this client does not know would not be told of anything.
-    return &sink == known_sink_.load(std::memory_order_relaxed) && answer_thin(request, outcome);
+    return &sink == known_sink_.load(std::memory_order_relaxed) && grant_thin(request);
   }
   void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER override { thin_.lock_all(); }
   void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER override { thin_.unlock_all(); }
@@ -66,11 +65,9 @@ class HostClient final : public stores::StoreClient, private SharedTable::Listen
     Clock::time_point ends;
   };
 
-  [[nodiscard]] bool answer_thin(const Request& request, Outcome& outcome) noexcept {
+  [[nodiscard]] bool grant_thin(const Request& request) noexcept {
     const bool is_complete = request.sent != Clock::time_point{} && request.hash != 0;
-    if (!is_complete || request.latch || !thin_.apply(request)) return false;
-    outcome.kind = Outcome::Kind::granted;
-    return true;
+    return is_complete && !request.latch && thin_.apply(request);
   }
   void replaced(Outcome& outcome);
   void note_turn(const Request& request);

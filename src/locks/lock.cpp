@@ -16,7 +16,11 @@ namespace latchkey::inline v1 {
 
 Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::string key, LockType type,
            std::optional<Owner> owner)
-    : space_(std::move(space)), key_(std::move(key)), type_(type), owner_(owner) {}
+    : space_(std::move(space)),
+      key_(std::move(key)),
+      hash_(detail::hash_key(key_)),
+      type_(type),
+      owner_(owner) {}
 
 Lock::Lock(std::shared_ptr<detail::SpaceRef> space, std::shared_ptr<const detail::LockSet> several)
     : space_(std::move(space)),
@@ -47,7 +51,7 @@ bool Lock::try_lock_within(Wait wait) {
   const bool by_thread = !owner_.has_value();
   if (by_thread) detail::ThreadLocks::taken(space);
   try {
-    const bool locked = space.lock(key_, type_, owner(), wait);
+    const bool locked = space.lock(key_, hash_, type_, owner(), wait);
     if (!locked && by_thread) detail::ThreadLocks::given_back(space);
     return locked;
   } catch (...) {
@@ -60,7 +64,7 @@ bool Lock::release() {
   if (several_ != nullptr) return detail::unlock_together(*several_);
   detail::LockSpace& space = space_->space();
   try {
-    const bool held = space.unlock(key_, type_, owner());
+    const bool held = space.unlock(key_, hash_, type_, owner());
     if (!owner_) detail::ThreadLocks::given_back(space);
     return held;
   } catch (const NotOwner&) {

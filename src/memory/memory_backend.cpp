@@ -43,6 +43,9 @@ class MemoryBackend final : public Backend, private ForkParticipant {
 
   void submit(std::span<Request* const> requests, Sink& sink) override;
   bool answer(Request& request, Outcome& outcome, Sink& sink) override;
+  bool grant_uncontended(const Request& request, Sink& /*sink*/) noexcept override {
+    return space_->apply_uncontended(request);
+  }
   void drive(Parker& parker, Clock::time_point until) override;
   void forget_parent() noexcept override;
 

@@ -38,6 +38,8 @@ class MemorySpace final : private ForkParticipant {
   /// Carries out `request` at the time `Request::sent`, or now if that is not set. `outcome` is
   /// newly made. Never throws: exhausted memory is an unknown outcome.
   void apply(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
+  /// True: an acquire or a release that nobody contends for; it is granted. False: nothing is done.
+  [[nodiscard]] bool apply_uncontended(const Request& request) noexcept;
 
   /// Ends all subscriptions of `subscriber`.
   void forget(const Subscriber& subscriber) noexcept;
@@ -57,9 +59,6 @@ class MemorySpace final : private ForkParticipant {
   };
 
   static std::size_t shard_of(std::size_t hash) noexcept { return hash >> (64 - shard_bits); }
-  /// True: an acquire or a release that nobody contends for; it is granted. False: nothing is done.
-  /// Throws std::bad_alloc and then grants nothing.
-  bool apply_uncontended(const Request& request);
   void apply_any(const Request& request, Subscriber* subscriber, Outcome& outcome) noexcept;
   void apply_to_several(const Request& request, Clock::time_point now, Outcome& outcome);
   void revoke(const Request& request, Clock::time_point now, Outcome& outcome);
@@ -80,12 +79,16 @@ class MemorySpace final : private ForkParticipant {
 
 // Inline: part of every uncontended call.
 
-inline bool MemorySpace::apply_uncontended(const Request& request) {
+inline bool MemorySpace::apply_uncontended(const Request& request) noexcept {
   if (request.sent == Clock::time_point{} || request.hash == 0) return false;
   Shard& shard = shards_[shard_of(request.hash)];
   if (request.verb == Verb::acquire) {
     const std::lock_guard lock(shard.mutex);
-    return shard.table.take(request, request.hash, request.sent);
+    try {
+      return shard.table.take(request, request.hash, request.sent);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
   if (request.verb == Verb::release) {
     const std::lock_guard lock(shard.mutex);
@@ -97,15 +100,11 @@ inline bool MemorySpace::apply_uncontended(const Request& request) {
 [[gnu::always_inline]] inline void MemorySpace::apply(const Request& request,
                                                       Subscriber* subscriber,
                                                       Outcome& outcome) noexcept {
-  try {
-    if (apply_uncontended(request)) {
-      outcome.kind = Outcome::Kind::granted;
-      return;
-    }
-  } catch (const std::bad_alloc&) {
-    // Nothing is granted.
+  if (apply_uncontended(request)) {
+    outcome.kind = Outcome::Kind::granted;
+  } else {
+    apply_any(request, subscriber, outcome);
   }
-  apply_any(request, subscriber, outcome);
 }
 
 }  // namespace latchkey::inline v1::detail

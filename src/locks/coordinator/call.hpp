@@ -26,6 +26,11 @@ namespace latchkey::inline v1::detail {
 
 class RemoteHold;
 
+/// Whether processes race for a lock of `type`: it has one holder at a time and is not FAIR.
+[[nodiscard]] inline bool is_raced_for(LockType type) noexcept {
+  return type != LockType::FAIR && !is_shared(type);
+}
+
 /// Learns the answer of a call that no thread waits for.
 class CallCompletion {
  public:

@@ -156,6 +156,8 @@ class Coordinator {
   [[nodiscard]] bool unfinished() const noexcept { return holds_.any_unfinished(); }
 
  private:
+  friend class RepeatedHold;
+
   // --- for all decisions: immediate.hpp ---
   [[nodiscard]] const CoordinatorSettings& settings() const noexcept { return *shard_->settings; }
   [[nodiscard]] Clock::time_point now() noexcept { return event_->now(); }
@@ -166,10 +168,6 @@ class Coordinator {
   /// A hold of this process that a call of `type` must wait for.
   [[nodiscard]] const RemoteHold* blocker_of(LockType type) {
     return holds_.blocker_of(type, settings().in_order, *event_);
-  }
-  /// Whether processes race for a lock of `type`: it has one holder at a time and is not FAIR.
-  [[nodiscard]] static bool is_raced_for(LockType type) noexcept {
-    return type != LockType::FAIR && !is_shared(type);
   }
   [[nodiscard]] std::chrono::milliseconds length_of(const Lease& lease) const noexcept;
   [[nodiscard]] std::chrono::milliseconds delay_of(const Lease& lease) const noexcept;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
@@ -64,10 +65,10 @@ class CoordinatorContext {
                      std::uint64_t seed) noexcept
       : settings(&shared), number_(first), chance_(seed | 1) {}
 
-  [[nodiscard]] HoldId fresh_id() noexcept {
-    const HoldId id{settings->space, number_};
-    number_ += settings->id_step;
-    return id;
+  [[nodiscard]] HoldId fresh_id() noexcept { return {settings->space, fresh_number()}; }
+  /// HoldId::number of a fresh id.
+  [[nodiscard]] std::uint64_t fresh_number() noexcept {
+    return std::exchange(number_, number_ + settings->id_step);
   }
 
   /// A pseudo-random number below `bound` (xorshift; only spreads polls).

@@ -87,6 +87,10 @@ class ImmediateBackend {
   /// Answers `request` by `outcome`, which is newly made. False: it did not touch the request,
   /// which is submitted then.
   [[nodiscard]] virtual bool answer(Request& request, Outcome& outcome) noexcept = 0;
+  /// As Backend::grant_uncontended.
+  [[nodiscard]] virtual bool grant_uncontended(const Request& /*request*/) noexcept {
+    return false;
+  }
 
  protected:
   ~ImmediateBackend() = default;

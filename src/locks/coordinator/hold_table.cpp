@@ -18,6 +18,7 @@ bool is_held(const RemoteHold& hold) noexcept {
 void HoldTable::clear() noexcept {
   while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
   held_.clear();
+  end_plain();
   joinable_ = nullptr;
   blockers_[0] = blockers_[1] = 0;
 }

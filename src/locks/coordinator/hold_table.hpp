@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <latchkey/clock.hpp>
 #include <latchkey/lock_type.hpp>
@@ -73,11 +74,32 @@ class HoldTable {
   }
   /// Gives a hold that is being released back to the pool.
   void erase(RemoteHold& hold) noexcept {
+    if (plain_ == &hold) plain_ = nullptr;
     --blockers(hold);
     holds_.remove(hold);
     ThreadCache<RemoteHold>::give_back(hold);
   }
   void clear() noexcept;
+
+  // --- for RepeatedHold ---
+  /// The only hold is plain from now on.
+  void set_plain(RemoteHold& held) noexcept { plain_ = &held; }
+  [[nodiscard]] RemoteHold* plain() const noexcept { return plain_; }
+  /// Takes the plain hold out of the table, and keeps it for the next acquire.
+  void set_aside(RemoteHold& plain) noexcept {
+    held_.erase(plain);
+    --blockers(plain);
+    holds_.remove(plain);
+    spare_ = std::exchange(plain_, nullptr);
+  }
+  /// The hold that was set aside; null: none.
+  [[nodiscard]] RemoteHold* spare() const noexcept { return spare_; }
+  [[nodiscard]] RemoteHold* take_spare() noexcept { return std::exchange(spare_, nullptr); }
+  /// None is plain or set aside.
+  void end_plain() noexcept {
+    plain_ = nullptr;
+    if (spare_ != nullptr) ThreadCache<RemoteHold>::give_back(*take_spare());
+  }
 
   // --- questions ---
   /// The first hold of `owner` in stage `held`, lost or not; next_of_owner has the others. Null:
@@ -122,6 +144,8 @@ class HoldTable {
   IntrusiveList<RemoteHold> holds_;
   OwnerIndex<RemoteHold> held_;  ///< those in stage `held`
   RemoteHold* joinable_ = nullptr;
+  RemoteHold* plain_ = nullptr;         ///< in stage `held`
+  RemoteHold* spare_ = nullptr;         ///< not among `holds_`
   std::uint32_t blockers_[2] = {0, 0};  ///< how many are not claims: exclusive, shared
   Clock::time_point due_ = Clock::never();
 };

@@ -182,6 +182,7 @@ inline void Coordinator::count_local_hold(const AcquireTerms& terms, RemoteHold&
 /// The caller has made sure that the key is idle.
 [[gnu::always_inline]] inline RemoteHold& Coordinator::claim_at_once(const AcquireTerms& terms,
                                                                      Clock::time_point now) {
+  holds_.end_plain();
   RemoteHold& claim = make_claim(terms);
   OwnedRequest& request = claim.acquire.request;
   prepare(request, Verb::acquire, claim, now);
@@ -270,8 +271,11 @@ inline void Coordinator::grant_at_once(RemoteHold& claim, const AcquireTerms& te
 
 [[gnu::always_inline]] inline RemoteHold* Coordinator::only_lock_of(Owner owner,
                                                                     LockType type) const noexcept {
-  RemoteHold* const hold = holds_.held_by(owner);
-  if (hold == nullptr || HoldTable::next_of_owner(*hold) != nullptr) return nullptr;
+  RemoteHold* hold = holds_.plain();
+  if (hold == nullptr || hold->owner != owner) [[unlikely]] {
+    hold = holds_.held_by(owner);
+    if (hold == nullptr || HoldTable::next_of_owner(*hold) != nullptr) return nullptr;
+  }
   return hold->local_holds() == 1 && hold->locks.of(type) == 1 ? hold : nullptr;
 }
 

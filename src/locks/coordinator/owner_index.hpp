@@ -17,11 +17,22 @@ template <class Entry>
 class OwnerIndex {
  public:
   void insert(Entry& entry) noexcept {
+    if (size_ == 0) [[likely]] {
+      only_ = &entry;
+      entry.same_bucket = nullptr;
+      size_ = 1;
+      return;
+    }
     if (++size_ > (many_ == nullptr ? most_in_one_chain : 2 * buckets())) grow();
     append(entry);
   }
 
   void erase(Entry& entry) noexcept {
+    if (only_ == &entry && size_ == 1) [[likely]] {
+      only_ = nullptr;
+      size_ = 0;
+      return;
+    }
     Entry** link = &chain(entry.owner);
     while (*link != &entry) link = &(*link)->same_bucket;
     *link = entry.same_bucket;

@@ -362,6 +362,7 @@ void Coordinator::inherit() noexcept {
 
 void Coordinator::reset() noexcept {
   due_at = Clock::never();
+  holds_.end_plain();
   holds_.reset_due();
   end_silence();
   unattended_due_ = Clock::never();

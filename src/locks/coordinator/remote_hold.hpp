@@ -281,6 +281,20 @@ class RemoteHold {
   /// PERMIT: how many permits it has.
   [[nodiscard]] std::uint32_t permits() const noexcept { return acquire.request.permits.taken; }
 
+  /// Set aside: whether a hold with these terms would be the same, but for its id and its times.
+  /// The terms have neither a token nor a limit, nor a lock_delay.
+  [[nodiscard]] bool has_terms(const AcquireTerms& terms) const noexcept {
+    const bool by_lock = locks.total() != 0;
+    const bool by_watchdog = watchdogs != 0;
+    return owner == terms.owner && type == terms.type && by_lock == terms.by_lock &&
+           by_watchdog == terms.lease.is_watchdog() && !terms.fenced &&
+           (by_watchdog || lease == terms.lease.length({})) &&
+           terms.lease.held_at_most().count() == 0 && terms.lease.lock_delay().count() == 0 &&
+           origin.site == terms.origin.site &&
+           origin.key_template.data() == terms.origin.key_template.data() &&
+           origin.key_template.size() == terms.origin.key_template.size();
+  }
+
   [[nodiscard]] bool is_old_enough_to_watch(Clock::time_point at) const noexcept {
     return at >= later(granted_at, watched_from);
   }
@@ -349,6 +363,7 @@ inline void RemoteHold::reset() noexcept {
   check.wanted = std::chrono::milliseconds(0);
   release.state = ReleaseProgress::State::idle;
   release.request.queues = false;
+  release.request.id.number = 0;
   release.repeat_at = Clock::never();
   release.last_pause = std::chrono::milliseconds(0);
   retention = Retention();

@@ -85,7 +85,8 @@ bool ImmediateBatch::all_unused(ShardLocks& locks) noexcept {
   return std::ranges::all_of(items(), [&](const Item& item) {
     const Shard& shard = space_.driver().shard_of(item.hash);
     static_cast<void>(locks.of(shard));
-    return !shard.context.closed && shard.table.find(item.key, item.hash) == nullptr;
+    const Coordinator* const home = shard.table.find(item.key, item.hash);
+    return !shard.context.closed && (home == nullptr || home->idle());
   });
 }
 
@@ -95,7 +96,7 @@ bool ImmediateBatch::claim_all(ShardLocks& locks) noexcept {
     for (Item& item : items()) {
       Shard& shard = space_.driver().shard_of(item.hash);
       static_cast<void>(locks.of(shard));
-      item.home = &ShardDriver::new_coordinator(shard, {item.key, item.hash, shard});
+      item.home = &ShardDriver::coordinator(shard, {item.key, item.hash, shard});
       item.claim = &item.home->claim_at_once(terms_, now_);
     }
     return true;

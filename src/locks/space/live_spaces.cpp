@@ -76,7 +76,7 @@ struct Count {
   std::uint64_t locks;
 };
 
-/// The counts of one thread. Spaces that it holds nothing of have none.
+/// The counts of one thread. The place of a space that it holds nothing of is for another one.
 struct Counts {
   std::vector<Count> per_space;
   Owner owner = Owner::this_thread();
@@ -107,13 +107,11 @@ pthread_key_t make_key() {
   return key;
 }
 
-Counts& counts() {
+[[gnu::noinline]] Counts& make_counts() {
   static const pthread_key_t key = make_key();
-  if (thread_counts == nullptr) {
-    auto fresh = std::make_unique<Counts>();
-    if (::pthread_setspecific(key, fresh.get()) != 0) throw std::bad_alloc();
-    thread_counts = fresh.release();
-  }
+  auto fresh = std::make_unique<Counts>();
+  if (::pthread_setspecific(key, fresh.get()) != 0) throw std::bad_alloc();
+  thread_counts = fresh.release();
   return *thread_counts;
 }
 
@@ -139,23 +137,19 @@ void LiveSpaces::stop_calling(const Listener& listener) noexcept {
 }
 
 void ThreadLocks::taken(const LockSpace& space) {
-  std::vector<Count>& all = counts().per_space;
-  const auto found = std::ranges::find(all, space.number(), &Count::space);
-  if (found != all.end()) {
-    ++found->locks;
-  } else {
-    all.push_back({space.number(), 1});
-  }
+  std::vector<Count>& all = (thread_counts != nullptr ? *thread_counts : make_counts()).per_space;
+  auto found = std::ranges::find(all, space.number(), &Count::space);
+  if (found == all.end()) found = std::ranges::find(all, 0, &Count::locks);
+  if (found == all.end()) return all.push_back({space.number(), 1});
+  found->space = space.number();
+  ++found->locks;
 }
 
 void ThreadLocks::given_back(const LockSpace& space) noexcept {
   if (thread_counts == nullptr) return;
   std::vector<Count>& all = thread_counts->per_space;
   const auto found = std::ranges::find(all, space.number(), &Count::space);
-  if (found == all.end()) return;
-  if (--found->locks > 0) return;
-  *found = all.back();
-  all.pop_back();
+  if (found != all.end() && found->locks > 0) --found->locks;
 }
 
 }  // namespace latchkey::inline v1::detail

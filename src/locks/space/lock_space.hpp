@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,8 +65,9 @@ class LockSpace final : public Sink, public ForkParticipant {
   /// errors.
   [[nodiscard]] std::optional<Hold> acquire_all_at_once(std::span<const std::string_view> keys,
                                                         Owner owner, const Attempt& attempt);
-  bool lock(std::string_view key, LockType type, Owner owner, Wait wait);
-  bool unlock(std::string_view key, LockType type, Owner owner);
+  /// `hash`: hash_key(key).
+  bool lock(std::string_view key, std::size_t hash, LockType type, Owner owner, Wait wait);
+  bool unlock(std::string_view key, std::size_t hash, LockType type, Owner owner);
   /// `context`: as for throw_answer.
   bool release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                const ErrorContext* context = nullptr);
@@ -193,17 +195,16 @@ class LockSpace final : public Sink, public ForkParticipant {
   void report_blocked_loop(const Call& call) noexcept;
   /// Acquires an unused key if a backend in the same process answers at once. Null: a call has to
   /// be brought to the key's coordinator.
-  RemoteHold* acquire_at_once(std::string_view key, Owner owner, const Attempt& attempt,
-                              bool by_lock = false);
+  RemoteHold* acquire_at_once(std::string_view key, std::size_t hash, const AcquireTerms& terms);
   /// Implements release_at_once.
   bool answer_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept;
   /// Whether a timeout of this attempt is reported with what the holder announces.
   [[nodiscard]] bool names_announced(const Attempt& attempt) const noexcept;
   Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
-  bool lock_by_call(std::string_view key, Owner owner, const Attempt& attempt);
+  bool lock_by_call(std::string_view key, LockType type, Owner owner, Wait wait);
   /// Undoes the only lock() of `owner` if a backend in the same process answers at once and nobody
   /// waits for the key. False: nothing is done, and an unlock is to follow.
-  bool unlock_at_once(std::string_view key, LockType type, Owner owner) noexcept;
+  bool unlock_at_once(const KeyPlace& place, LockType type, Owner owner) noexcept;
   bool unlock_by_call(std::string_view key, LockType type, Owner owner);
   void require_offered(std::chrono::milliseconds lease) const;
   void require_delay(const Lease& lease) const;

@@ -35,21 +35,17 @@ bool can_wait() noexcept {
 }  // namespace
 
 [[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(std::string_view key,
-                                                                     Owner owner,
-                                                                     const Attempt& attempt,
-                                                                     bool by_lock) {
-  require_offered(attempt.lease);
+                                                                     std::size_t hash,
+                                                                     const AcquireTerms& terms) {
+  require_offered(terms.lease);
   if (reports_grants_ || !driver_.answers_at_once()) return nullptr;
   const SanitizerPause pause;
-  timer_.require_running(key, attempt.type);
-  const KeyPlace place = driver_.place_of(key);
-  if (attempt.type == LockType::PERMIT) [[unlikely]]
+  timer_.require_running(key, terms.type);
+  const KeyPlace place = driver_.place_of(key, hash);
+  if (terms.type == LockType::PERMIT) [[unlikely]]
     return nullptr;  // has an owner of its own
-  AcquireTerms terms;
-  terms.set(owner, attempt);
-  terms.by_lock = by_lock;
-  RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(attempt.lease));
-  if (hold != nullptr) order_after_grant(key, attempt.type);
+  RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(terms.lease));
+  if (hold != nullptr) order_after_grant(key, terms.type);
   return hold;
 }
 
@@ -94,7 +90,9 @@ void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
 
 Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
-  if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) [[likely]] {
+  AcquireTerms terms;
+  terms.set(owner, attempt);
+  if (RemoteHold* const hold = acquire_at_once(key, hash_key(key), terms)) [[likely]] {
     return Hold(hold, first_terms(attempt.type, attempt.lease, attempt.fenced));
   }
   return acquire_by_call(key, owner, attempt);
@@ -118,8 +116,11 @@ Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt
 std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
                                            const Attempt& attempt) {
   refuse_if_cancelled(attempt.cancel, key, attempt.type);
-  const HoldTerms terms = first_terms(attempt.type, attempt.lease, attempt.fenced);
-  if (RemoteHold* const hold = acquire_at_once(key, owner, attempt)) return Hold(hold, terms);
+  AcquireTerms terms;
+  terms.set(owner, attempt);
+  if (RemoteHold* const hold = acquire_at_once(key, hash_key(key), terms)) {
+    return Hold(hold, first_terms(attempt.type, attempt.lease, attempt.fenced));
+  }
   BlockingCall call(*this);
   if (names_announced(attempt)) call.report_timeout_later();
   acquire(call, key, owner, attempt);
@@ -138,16 +139,20 @@ Hold LockSpace::hold_of(const Call& granted) {
                              .limit = granted.limit_number()});
 }
 
-bool LockSpace::lock(std::string_view key, LockType type, Owner owner, Wait wait) {
+bool LockSpace::lock(std::string_view key, std::size_t hash, LockType type, Owner owner,
+                     Wait wait) {
+  AcquireTerms terms;
+  terms.owner = owner;
+  terms.type = type;
+  terms.by_lock = true;
+  return acquire_at_once(key, hash, terms) != nullptr || lock_by_call(key, type, owner, wait);
+}
+
+bool LockSpace::lock_by_call(std::string_view key, LockType type, Owner owner, Wait wait) {
   Attempt attempt;
   attempt.type = type;
   attempt.wait = wait;
   attempt.lease = watchdog;
-  if (acquire_at_once(key, owner, attempt, true) != nullptr) return true;
-  return lock_by_call(key, owner, attempt);
-}
-
-bool LockSpace::lock_by_call(std::string_view key, Owner owner, const Attempt& attempt) {
   BlockingCall call(*this);
   call.want_by_lock();
   acquire(call, key, owner, attempt);
@@ -156,15 +161,15 @@ bool LockSpace::lock_by_call(std::string_view key, Owner owner, const Attempt& a
   throw_answer(*this, call.call(), key);
 }
 
-bool LockSpace::unlock(std::string_view key, LockType type, Owner owner) {
-  return unlock_at_once(key, type, owner) || unlock_by_call(key, type, owner);
+bool LockSpace::unlock(std::string_view key, std::size_t hash, LockType type, Owner owner) {
+  return unlock_at_once(driver_.place_of(key, hash), type, owner) ||
+         unlock_by_call(key, type, owner);
 }
 
-bool LockSpace::unlock_at_once(std::string_view key, LockType type, Owner owner) noexcept {
+bool LockSpace::unlock_at_once(const KeyPlace& place, LockType type, Owner owner) noexcept {
   if (reports_grants_ || !driver_.answers_at_once()) return false;
   const SanitizerPause pause;
-  const KeyPlace place = driver_.place_of(key);
-  order_before_release(key, type);
+  order_before_release(place.key, type);
   return driver_.unlock_at_once(place, type, owner,
                                 [this](const RemoteHold& hold) { return release_time(hold); });
 }

@@ -43,8 +43,8 @@ class LATCHKEY_SCOPED_CAPABILITY ShardLock {
   ShardLock& operator=(const ShardLock&) = delete;
   ~ShardLock() LATCHKEY_RELEASE() {
     mutex_.unlock();
-    for (Parker* const each : woken_) each->unpark();
-    completed_.notify_all();
+    if (!woken_.empty() || !completed_.empty()) [[unlikely]]
+      notify();
   }
 
   /// `parker` must never be destroyed, which holds for every thread's own (Parker::mine).
@@ -64,6 +64,11 @@ class LATCHKEY_SCOPED_CAPABILITY ShardLock {
   [[nodiscard]] CompletedCalls take_completed() noexcept { return std::move(completed_); }
 
  private:
+  [[gnu::noinline]] void notify() noexcept {
+    for (Parker* const each : woken_) each->unpark();
+    completed_.notify_all();
+  }
+
   SmallMutex& mutex_;
   SmallVector<Parker*, 4> woken_;
   CompletedCalls completed_;

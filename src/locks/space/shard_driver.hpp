@@ -1,4 +1,5 @@
 // All coordinators of a space, in shards: events in, actions out.
+// tidy: long-file because the paths of an uncontended lock are inlined into the calls
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,7 +17,8 @@
 
 #include "core/key_table.hpp"
 #include "core/mutex.hpp"
-#include "locks/coordinator/immediate.hpp"
+#include "locks/coordinator/recent_keys.hpp"
+#include "locks/coordinator/repeated_hold.hpp"
 #include "locks/space/closers.hpp"
 #include "locks/space/due_times.hpp"
 #include "locks/space/shard.hpp"
@@ -76,7 +78,10 @@ class ShardDriver final : public ImmediateBackend {
   /// Finds the shard of `key`, and prefetches it while the caller reads the clock: all shards
   /// together are larger than a processor's first cache.
   [[nodiscard]] KeyPlace place_of(std::string_view key) noexcept {
-    const std::size_t hash = hash_key(key);
+    return place_of(key, hash_key(key));
+  }
+  /// `hash`: hash_key(key).
+  [[nodiscard]] KeyPlace place_of(std::string_view key, std::size_t hash) noexcept {
     Shard& shard = shard_of(hash);
     __builtin_prefetch(&shard.mutex, 1);
     __builtin_prefetch(&shard.context, 1);
@@ -106,6 +111,10 @@ class ShardDriver final : public ImmediateBackend {
   /// is not granted, and nothing is changed.
   [[nodiscard]] RemoteHold* acquire_at_once(const KeyPlace& place, const AcquireTerms& terms,
                                             Clock::time_point now);
+  /// `found`: the key's coordinator; null: it has none.
+  [[nodiscard]] RemoteHold* acquire_anew(const KeyPlace& place, ShardLock& lock, Coordinator* found,
+                                         const AcquireTerms& terms, Clock::time_point now)
+      LATCHKEY_REQUIRES(place.shard.mutex);
   /// Undoes what one Hold was granted if it is the last one and nobody waits for the key. False:
   /// nothing is undone, and the same release has to follow.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Clock::time_point now) noexcept;
@@ -133,6 +142,7 @@ class ShardDriver final : public ImmediateBackend {
   void perform(Shard& shard, ShardLock& lock, Coordinator& home, EventContext& context)
       LATCHKEY_REQUIRES(shard.mutex) {
     if (!context.out.empty()) carry_out(lock, home, context);
+    RepeatedHold::end(home);
     erase_if_idle(shard, home);
   }
   /// From now on the timer thread brings `home` its ticks when they are due.
@@ -164,6 +174,9 @@ class ShardDriver final : public ImmediateBackend {
       return out_of_memory(outcome);
     }
   }
+  [[nodiscard]] bool grant_uncontended(const Request& request) noexcept override {
+    return to_.backend.grant_uncontended(request, to_.sink);
+  }
   void submit(Request& request) {
     Request* const one[] = {&request};
     to_.backend.submit(one, to_.sink);
@@ -188,6 +201,16 @@ class ShardDriver final : public ImmediateBackend {
  private:
   static constexpr std::size_t group_size = shard_count / DueTimes::groups;
 
+  /// `home` has released at once. It stays although it is idle if this thread has released the key
+  /// before, until its next tick, and no other key of the shard does: of a key that is taken again
+  /// and again nothing is made anew, and a thread that takes many keys leaves none of them here.
+  void keep_or_erase(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
+    const bool is_usual = RecentKeys::note(home.hash);
+    if (!is_usual || shard.table.size() != 1 || !RepeatedHold::is_set_aside(home)) {
+      return erase_if_idle(shard, home);
+    }
+    to_.closers.wake();
+  }
   /// Erases `home`, which has handled an event or was asked at once, if it is idle, and otherwise
   /// schedules it.
   void erase_if_idle(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
@@ -198,6 +221,14 @@ class ShardDriver final : public ImmediateBackend {
       schedule(shard, home);
     }
     to_.closers.wake();
+  }
+  [[nodiscard, gnu::always_inline]] bool release(Coordinator& home, RemoteHold& hold,
+                                                 Clock::time_point now) noexcept {
+    return RepeatedHold::release(home, hold, *this, now) || release_any(home, hold, now);
+  }
+  [[nodiscard, gnu::noinline]] bool release_any(Coordinator& home, RemoteHold& hold,
+                                                Clock::time_point now) noexcept {
+    return home.release_at_once(hold, *this, now);
   }
   static bool out_of_memory(Outcome& outcome) noexcept;
   void note_unanswered() noexcept {
@@ -221,6 +252,21 @@ inline RemoteHold* ShardDriver::acquire_at_once(const KeyPlace& place, const Acq
   ShardLock lock(shard);
   if (shard.context.closed) return nullptr;
   Coordinator* const found = shard.table.find(place.key, place.hash);
+  if (found != nullptr && RepeatedHold::is_set_aside(*found)) [[likely]] {
+    RemoteHold* const hold = RepeatedHold::acquire(*found, terms, *this, now);
+    if (hold != nullptr) [[likely]] {
+      schedule(shard, *found);
+      return hold;
+    }
+  }
+  return acquire_anew(place, lock, found, terms, now);
+}
+
+[[gnu::noinline]] inline RemoteHold* ShardDriver::acquire_anew(const KeyPlace& place,
+                                                               ShardLock& lock, Coordinator* found,
+                                                               const AcquireTerms& terms,
+                                                               Clock::time_point now) {
+  Shard& shard = place.shard;
   if (found != nullptr && !found->idle_but_for_grants()) return nullptr;
   Coordinator& home = found != nullptr ? *found : new_coordinator(shard, place);
   RemoteHold* const hold = home.acquire_at_once(terms, *this, now);
@@ -228,6 +274,7 @@ inline RemoteHold* ShardDriver::acquire_at_once(const KeyPlace& place, const Acq
     withdraw(shard, lock, home, hold);
     return nullptr;
   }
+  RepeatedHold::begin(home, *hold, terms);
   schedule(shard, home);
   return hold;
 }
@@ -236,9 +283,9 @@ inline bool ShardDriver::release_at_once(RemoteHold& hold, Clock::time_point now
   Coordinator& home = *hold.home;
   Shard& shard = shard_of(home.hash);
   const ScopedLock lock(shard.mutex);
-  if (shard.detached || !home.release_at_once(hold, *this, now)) return false;
+  if (shard.detached || !release(home, hold, now)) return false;
   --shard.context.hold_objects;
-  erase_if_idle(shard, home);
+  keep_or_erase(shard, home);
   return true;
 }
 
@@ -249,8 +296,8 @@ bool ShardDriver::unlock_at_once(const KeyPlace& place, LockType type, Owner own
   const ScopedLock lock(shard.mutex);
   Coordinator* const home = shard.detached ? nullptr : shard.table.find(place.key, place.hash);
   RemoteHold* const hold = home != nullptr ? home->only_lock_of(owner, type) : nullptr;
-  if (hold == nullptr || !home->release_at_once(*hold, *this, time_of(*hold))) return false;
-  erase_if_idle(shard, *home);
+  if (hold == nullptr || !release(*home, *hold, time_of(*hold))) return false;
+  keep_or_erase(shard, *home);
   return true;
 }
 

@@ -103,7 +103,10 @@ void DrivenBackend::submit(std::span<Request* const> requests, Sink& sink) {
 
 bool DrivenBackend::answer(Request& request, Outcome& outcome, Sink& sink) {
   if (!answers_at_once_) return false;
-  if (client_->answer_alone(request, outcome, sink)) return true;
+  if (client_->grant_uncontended(request, sink)) {
+    outcome.kind = Outcome::Kind::granted;
+    return true;
+  }
   const ScopedLock lock(mutex_);
   client_->outbox().know(sink);
   client_->answer(request, outcome, sink);

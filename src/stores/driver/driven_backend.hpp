@@ -43,6 +43,9 @@ class DrivenBackend final : public Backend, private ForkParticipant {
   [[nodiscard]] std::vector<Connection> connections() const override;
   void submit(std::span<Request* const> requests, Sink& sink) override;
   bool answer(Request& request, Outcome& outcome, Sink& sink) override;
+  bool grant_uncontended(const Request& request, Sink& sink) noexcept override {
+    return client_->grant_uncontended(request, sink);
+  }
   void drive(Parker& parker, Clock::time_point until) override;
   [[nodiscard]] std::unique_ptr<LoopDriver> make_loop_driver() override;
   void forget_parent() noexcept override;

@@ -53,13 +53,12 @@ class StoreClient {
   /// As Backend::answer, for a client that `answers_at_once`: no request of it waits for anything.
   virtual void answer(Request& /*request*/, Outcome& /*outcome*/, Sink& /*sink*/) {}
   [[nodiscard]] virtual bool answers_at_once() const noexcept { return false; }
-  /// Answers a request that no other one affects, before `answer` is called. Without the mutex, on
-  /// any thread. False: nothing is done.
-  [[nodiscard]] virtual bool answer_alone(const Request& /*request*/, Outcome& /*outcome*/,
-                                          const Sink& /*sink*/) noexcept {
+  /// As Backend::grant_uncontended. Without the mutex, on any thread.
+  [[nodiscard]] virtual bool grant_uncontended(const Request& /*request*/,
+                                               const Sink& /*sink*/) noexcept {
     return false;
   }
-  /// Around a fork, with the mutex held: no thread is in `answer_alone`.
+  /// Around a fork, with the mutex held: no thread is in `grant_uncontended`.
   virtual void lock_for_fork() noexcept LATCHKEY_FORK_HANDLER {}
   virtual void unlock_after_fork() noexcept LATCHKEY_FORK_HANDLER {}
   /// Sends what was submitted, if that is possible without waiting. Throws std::bad_alloc.
