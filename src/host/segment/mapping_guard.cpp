@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace latchkey::inline v1::detail::host {
 /// A range is never freed, as a handler may read it at any time; another guard uses it again.
 struct MappingGuard::Range {
   std::atomic<bool> used = true;
-  std::atomic<std::uintptr_t> begin = 0;
+  std::atomic<std::byte*> begin = nullptr;
   std::atomic<std::size_t> size = 0;  ///< 0: nothing is guarded
   std::atomic<Mark> mark = nullptr;
   std::atomic<bool> lost = false;
@@ -33,14 +34,15 @@ struct MappingGuard::Range {
     return *made;
   }
 
-  [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
-    return address - begin.load() < size.load();
+  [[nodiscard]] bool contains(const void* address) const noexcept {
+    const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+    return number(address) - number(begin.load()) < size.load();
   }
 
   /// Also from two threads at once, and within itself, if the file has lost what is marked: the
   /// second time memory takes the place of memory.
   [[nodiscard]] bool replace() noexcept {
-    void* const to = reinterpret_cast<void*>(begin.load());
+    void* const to = begin.load();
     if (!lost.exchange(true)) mark.load()(to);
     void* const memory = ::mmap(nullptr, size.load(), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -73,9 +75,8 @@ struct MappingGuard::Handler {
 
   static bool serves(const siginfo_t& info) noexcept {
     if (info.si_code != BUS_ADRERR) return false;
-    const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     for (Range* each = Range::first.load(); each != nullptr; each = each->next) {
-      if (each->contains(address)) return each->replace();
+      if (each->contains(info.si_addr)) return each->replace();
     }
     return false;
   }
@@ -97,7 +98,7 @@ MappingGuard::MappingGuard(void* address, std::size_t size, Mark mark) {
   range_ = &Range::unused();
   range_->lost = false;
   range_->mark = mark;
-  range_->begin = reinterpret_cast<std::uintptr_t>(address);
+  range_->begin = static_cast<std::byte*>(address);
   range_->size = size;
 }
 

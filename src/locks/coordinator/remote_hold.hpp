@@ -77,8 +77,8 @@ class RemoteHold {
     std::uint32_t exclusive = 0;
     std::uint32_t shared = 0;
 
-    [[nodiscard]] std::uint32_t& of(LockType type) noexcept {
-      return is_shared(type) ? shared : exclusive;
+    [[nodiscard]] std::uint32_t& of(LockType taken) noexcept {
+      return is_shared(taken) ? shared : exclusive;
     }
     [[nodiscard]] std::uint32_t total() const noexcept { return exclusive + shared; }
   };

@@ -112,9 +112,9 @@ class ShardDriver final : public ImmediateBackend {
   [[nodiscard]] RemoteHold* acquire_at_once(const KeyPlace& place, const AcquireTerms& terms,
                                             Clock::time_point now);
   /// `found`: the key's coordinator; null: it has none.
-  [[nodiscard]] RemoteHold* acquire_anew(const KeyPlace& place, ShardLock& lock, Coordinator* found,
-                                         const AcquireTerms& terms, Clock::time_point now)
-      LATCHKEY_REQUIRES(place.shard.mutex);
+  [[nodiscard]] RemoteHold* acquire_anew(Shard& shard, ShardLock& lock, const KeyPlace& place,
+                                         Coordinator* found, const AcquireTerms& terms,
+                                         Clock::time_point now) LATCHKEY_REQUIRES(shard.mutex);
   /// Undoes what one Hold was granted if it is the last one and nobody waits for the key. False:
   /// nothing is undone, and the same release has to follow.
   [[nodiscard]] bool release_at_once(RemoteHold& hold, Clock::time_point now) noexcept;
@@ -259,14 +259,14 @@ inline RemoteHold* ShardDriver::acquire_at_once(const KeyPlace& place, const Acq
       return hold;
     }
   }
-  return acquire_anew(place, lock, found, terms, now);
+  return acquire_anew(shard, lock, place, found, terms, now);
 }
 
-[[gnu::noinline]] inline RemoteHold* ShardDriver::acquire_anew(const KeyPlace& place,
-                                                               ShardLock& lock, Coordinator* found,
+[[gnu::noinline]] inline RemoteHold* ShardDriver::acquire_anew(Shard& shard, ShardLock& lock,
+                                                               const KeyPlace& place,
+                                                               Coordinator* found,
                                                                const AcquireTerms& terms,
                                                                Clock::time_point now) {
-  Shard& shard = place.shard;
   if (found != nullptr && !found->idle_but_for_grants()) return nullptr;
   Coordinator& home = found != nullptr ? *found : new_coordinator(shard, place);
   RemoteHold* const hold = home.acquire_at_once(terms, *this, now);
