@@ -24,6 +24,11 @@ class HoldTable {
  public:
   using Stage = RemoteHold::Stage;
 
+  HoldTable() = default;
+  HoldTable(const HoldTable&) = delete;
+  HoldTable& operator=(const HoldTable&) = delete;
+  ~HoldTable() { end_plain(); }
+
   [[nodiscard]] bool empty() const noexcept { return holds_.empty(); }
   /// Visits each hold; the visitor may erase any of them.
   template <class Visit>
