@@ -30,27 +30,29 @@ bool is_administrative(Verb verb) noexcept {
 }  // namespace
 
 void SharedTable::apply(const Request& request, std::uint32_t sink, Outcome& outcome) {
-  // Not the time of the request, which may be a tick old: a turn is shorter than that.
-  const Clock::time_point now = clock_.now();
   turn_ends_ = Clock::never();
   if (is_administrative(request.verb)) reap_the_dead();
   if (request.verb == Verb::list) {
-    list(request, now);
+    list(request);
     outcome.kind = Kind::granted;
     return;
   }
-  apply_once(request, sink, now, outcome);
+  apply_once(request, sink, outcome);
   // The holder, or a waiter in front, may have died while nobody watched it.
   for (int round = 0; round < 3 && makes_a_hold(request) && outcome.kind == Kind::busy; ++round) {
     if (!reap_holders()) return;
     outcome = Outcome{};
-    apply_once(request, sink, now, outcome);
+    apply_once(request, sink, outcome);
   }
 }
 
-void SharedTable::apply_once(const Request& request, std::uint32_t sink, Clock::time_point now,
-                             Outcome& outcome) {
+// The time is not that of the request, which may be a tick old: a turn is shorter than that. It is
+// read with the segment's lock, so that no request has an earlier time than the one before it: a
+// release with a time before the end of a turn that somebody else has ended would leave the lock
+// free, and nobody would hand it over.
+void SharedTable::apply_once(const Request& request, std::uint32_t sink, Outcome& outcome) {
   change([&](EntryTable& entries) {
+    const Clock::time_point now = clock_.now();
     entries.use_reserve(!makes_something(request.verb));
     if (request.latch || CountTable::serves(request.verb)) {
       apply_to_latch(entries, request, sink, outcome);
@@ -149,9 +151,9 @@ void SharedTable::apply_to_locks(EntryTable& entries, const Request& request, st
 }
 
 void SharedTable::end_turn(std::string_view key) {
-  const Clock::time_point now = clock_.now();
   const std::uint64_t hash = hash_key(key);
   change([&](EntryTable& entries) {
+    const Clock::time_point now = clock_.now();
     with_record(entries, key, hash, [&] {
       LockRecord* const record = locks_.find(key, hash);
       if (record == nullptr) return;

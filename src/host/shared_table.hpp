@@ -127,15 +127,14 @@ class SharedTable {
   /// True: the request is carried out.
   bool apply_uncontended(EntryTable& entries, const Request& request, std::uint64_t hash,
                          Clock::time_point now);
-  void apply_once(const Request& request, std::uint32_t sink, Clock::time_point now,
-                  Outcome& outcome);
+  void apply_once(const Request& request, std::uint32_t sink, Outcome& outcome);
   void apply_to_locks(EntryTable& entries, const Request& request, std::uint32_t sink,
                       Clock::time_point now, Outcome& outcome);
   void apply_to_latch(EntryTable& entries, const Request& request, std::uint32_t sink,
                       Outcome& outcome);
   void apply_to_revocations(EntryTable& entries, const Request& request, std::uint32_t sink);
   void revoke(EntryTable& entries, const Request& request, Clock::time_point now, Outcome& outcome);
-  void list(const Request& request, Clock::time_point now);
+  void list(const Request& request);
   void list_bucket(EntryTable& entries, std::size_t bucket, const Request& request,
                    Clock::time_point now);
   /// Drops what has ended in one bucket.

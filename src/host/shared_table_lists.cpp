@@ -26,7 +26,7 @@ void SharedTable::list_bucket(EntryTable& entries, std::size_t bucket, const Req
 }
 
 // Others come in between: a listing is no snapshot.
-void SharedTable::list(const Request& request, Clock::time_point now) {
+void SharedTable::list(const Request& request) {
   constexpr std::size_t at_a_time = 256;
   ListPart* const part = request.part;
   const auto first = static_cast<std::ptrdiff_t>(request.names->size());
@@ -39,7 +39,7 @@ void SharedTable::list(const Request& request, Clock::time_point now) {
   while (goes_on()) {
     change([&](EntryTable& entries) {
       for (std::size_t done = 0; done < at_a_time && goes_on(); ++done) {
-        list_bucket(entries, bucket++, request, now);
+        list_bucket(entries, bucket++, request, clock_.now());
       }
     });
   }

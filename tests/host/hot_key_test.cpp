@@ -6,12 +6,16 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <thread>
 
+#include <latchkey/clock.hpp>
+#include <latchkey/detail/testing/contract/probe.hpp>
 #include <latchkey/locks.hpp>
 #include <latchkey/loop_driver.hpp>
 
@@ -19,6 +23,7 @@
 #include "host/host_fixture.hpp"
 #include "host/killed_workers.hpp"
 #include "host/peers.hpp"
+#include "host/segment/segment_file.hpp"
 #include "host/segment_check.hpp"
 #include "support/fork.hpp"
 
@@ -127,6 +132,41 @@ TEST(HostTurns, AProcessThatIsAwaitedNoLongerKeepsNobodyWaiting) {
     EXPECT_LT(Steady::now() - asked, 500ms);
     lock.unlock();
   }
+}
+
+/// The system clock, which counts how often it is read while the segment's lock is held.
+class CountingClock final : public Clock {
+ public:
+  explicit CountingClock(const TestSegment& segment)
+      : file_(detail::host::SegmentFile::open(segment.place())) {}
+
+  [[nodiscard]] time_point now() const noexcept override {
+    if (file_.layout().header.lock.load() != 0) ++reads_;
+    return system().now();
+  }
+  void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+                  time_point deadline) override {
+    system().wait_until(lock, condition, deadline);
+  }
+  [[nodiscard]] int reads_with_lock() const noexcept { return reads_; }
+
+ private:
+  const detail::host::SegmentFile file_;
+  mutable std::atomic<int> reads_ = 0;
+};
+
+// A release that read the time before it waited for the segment's lock left the lock free after the
+// end of a turn, which the first in line had noticed meanwhile: everybody who waited did so until
+// that one tried again, half a second or a second later.
+TEST(HostTurns, AReleaseReadsTheTimeWithTheSegmentsLock) {
+  const TestSegment segment;
+  CountingClock clock(segment);
+  testing::Probe probe(segment.backend({.clock = &clock}), {});
+  const HoldId id = probe.fresh_id();
+  ASSERT_EQ(probe.acquire("k", LockType::FENCED, id, 30s).kind, Outcome::Kind::granted);
+  const int before = clock.reads_with_lock();
+  EXPECT_EQ(probe.send(Verb::release, "k", LockType::FENCED, id).kind, Outcome::Kind::granted);
+  EXPECT_GT(clock.reads_with_lock(), before);
 }
 
 // A process that wakes another one may write the byte when that one has looked already.
