@@ -51,7 +51,7 @@ bool Lock::try_lock_within(Wait wait) {
   const bool by_thread = !owner_.has_value();
   if (by_thread) detail::ThreadLocks::taken(space);
   try {
-    const bool locked = space.lock(key_, hash_, type_, owner(), wait);
+    const bool locked = space.lock(space.driver().place_of(key_, hash_), type_, owner(), wait);
     if (!locked && by_thread) detail::ThreadLocks::given_back(space);
     return locked;
   } catch (...) {
@@ -64,7 +64,7 @@ bool Lock::release() {
   if (several_ != nullptr) return detail::unlock_together(*several_);
   detail::LockSpace& space = space_->space();
   try {
-    const bool held = space.unlock(key_, hash_, type_, owner());
+    const bool held = space.unlock(space.driver().place_of(key_, hash_), type_, owner());
     if (!owner_) detail::ThreadLocks::given_back(space);
     return held;
   } catch (const NotOwner&) {
@@ -91,7 +91,8 @@ Hold Lock::acquire(Wait wait, Lease lease) {
   attempt.wait = wait;
   attempt.lease = lease;
   if (several_ != nullptr) return detail::acquire_together(*several_, attempt);
-  return space_->space().acquire(key_, owner(), attempt);
+  detail::LockSpace& space = space_->space();
+  return space.acquire(space.driver().place_of(key_, hash_), owner(), attempt);
 }
 
 std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
@@ -100,7 +101,8 @@ std::optional<Hold> Lock::try_acquire(Wait wait, Lease lease) {
   attempt.wait = wait;
   attempt.lease = lease;
   if (several_ != nullptr) return detail::try_acquire_together(*several_, attempt);
-  return space_->space().try_acquire(key_, owner(), attempt);
+  detail::LockSpace& space = space_->space();
+  return space.try_acquire(space.driver().place_of(key_, hash_), owner(), attempt);
 }
 
 }  // namespace latchkey::inline v1

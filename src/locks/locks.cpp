@@ -89,8 +89,9 @@ Hold Locks::acquire(std::string_view key, const Attempt& attempt) const {
   if (attempt.type == LockType::PERMIT) detail::require_valid(attempt.permits);
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return detail::with_token(space, attempt, [&](const Attempt& its) {
-    return with_full_key(space.options().prefix, key,
-                         [&](std::string_view full) { return space.acquire(full, owner, its); });
+    return with_full_key(space.options().prefix, key, [&](std::string_view full) {
+      return space.acquire(space.driver().place_of(full), owner, its);
+    });
   });
 }
 
@@ -101,7 +102,7 @@ std::optional<Hold> Locks::try_acquire(std::string_view key, const Attempt& atte
   const Owner owner = owner_ ? *owner_ : Owner::this_thread();
   return detail::with_token(space, attempt, [&](const Attempt& its) {
     return with_full_key(space.options().prefix, key, [&](std::string_view full) {
-      return space.try_acquire(full, owner, its);
+      return space.try_acquire(space.driver().place_of(full), owner, its);
     });
   });
 }

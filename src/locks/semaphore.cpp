@@ -80,13 +80,13 @@ Attempt permit_attempt(std::int64_t taken, std::int64_t total, Wait wait, Lease 
 
 Hold Semaphore::acquire(int permits, Wait wait, Lease lease) const {
   const Attempt attempt = detail::permit_attempt(permits, permits_, wait, lease);
-  return detail::LockAccess::space(lock_)->space().acquire(detail::LockAccess::full_key(lock_),
+  return detail::LockAccess::space(lock_)->space().acquire(detail::LockAccess::place(lock_),
                                                            Owner::make(), attempt);
 }
 
 std::optional<Hold> Semaphore::try_acquire(int permits, Wait wait, Lease lease) const {
   const Attempt attempt = detail::permit_attempt(permits, permits_, wait, lease);
-  return detail::LockAccess::space(lock_)->space().try_acquire(detail::LockAccess::full_key(lock_),
+  return detail::LockAccess::space(lock_)->space().try_acquire(detail::LockAccess::place(lock_),
                                                                Owner::make(), attempt);
 }
 

@@ -19,6 +19,7 @@
 #include "locks/hold/held.hpp"
 #include "locks/hold/scope_holds.hpp"
 #include "locks/space/lock_space.hpp"
+#include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -40,6 +41,10 @@ class LockAccess {
   /// The locks of several keys; null: `lock` is of one key.
   [[nodiscard]] static const std::shared_ptr<const LockSet>& several(const Lock& lock) noexcept {
     return lock.several_;
+  }
+  /// The place of a lock of one key.
+  [[nodiscard]] static KeyPlace place(const Lock& lock) noexcept {
+    return lock.space_->space().driver().place_of(lock.key_, lock.hash_);
   }
   /// The key with its prefix.
   [[nodiscard]] static const std::string& full_key(const Lock& lock) noexcept { return lock.key_; }

@@ -47,8 +47,9 @@ class ThreadLockCount {
 Hold acquire_together(const LockSet& set, const Attempt& attempt) {
   if (const auto members = set.members(); members.size() == 1) {
     const LockMember& one = members.front();
-    return one.space->space().acquire(one.key, one.owner.value_or(Owner::this_thread()),
-                                      of_type(attempt, one.type));
+    LockSpace& space = one.space->space();
+    return space.acquire(space.driver().place_of(one.key), one.owner.value_or(Owner::this_thread()),
+                         of_type(attempt, one.type));
   }
   MultiAcquire call(set, attempt, false);
   if (call.run() != Answer::granted) call.fail();
@@ -58,8 +59,9 @@ Hold acquire_together(const LockSet& set, const Attempt& attempt) {
 std::optional<Hold> try_acquire_together(const LockSet& set, const Attempt& attempt) {
   if (const auto members = set.members(); members.size() == 1) {
     const LockMember& one = members.front();
-    return one.space->space().try_acquire(one.key, one.owner.value_or(Owner::this_thread()),
-                                          of_type(attempt, one.type));
+    LockSpace& space = one.space->space();
+    return space.try_acquire(space.driver().place_of(one.key),
+                             one.owner.value_or(Owner::this_thread()), of_type(attempt, one.type));
   }
   MultiAcquire call(set, attempt, false);
   if (call.run() != Answer::granted) return std::nullopt;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,16 +57,16 @@ class LockSpace final : public Sink, public ForkParticipant {
   LockSpace(std::unique_ptr<Backend> backend, const Options& options);
 
   // --- calls; they throw what the public functions of these names throw ---
-  Hold acquire(std::string_view key, Owner owner, const Attempt& attempt);
-  std::optional<Hold> try_acquire(std::string_view key, Owner owner, const Attempt& attempt);
+  // A `place` is driver().place_of the key.
+  Hold acquire(const KeyPlace& place, Owner owner, const Attempt& attempt);
+  std::optional<Hold> try_acquire(const KeyPlace& place, Owner owner, const Attempt& attempt);
   /// Makes one attempt at several keys, which have their prefix, if a backend in the same process
   /// can answer at once. Empty: it is not granted; an ordinary acquire is to follow, and has the
   /// errors.
   [[nodiscard]] std::optional<Hold> acquire_all_at_once(std::span<const std::string_view> keys,
                                                         Owner owner, const Attempt& attempt);
-  /// `hash`: hash_key(key).
-  bool lock(std::string_view key, std::size_t hash, LockType type, Owner owner, Wait wait);
-  bool unlock(std::string_view key, std::size_t hash, LockType type, Owner owner);
+  bool lock(const KeyPlace& place, LockType type, Owner owner, Wait wait);
+  bool unlock(const KeyPlace& place, LockType type, Owner owner);
   /// `context`: as for throw_answer.
   bool release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                const ErrorContext* context = nullptr);
@@ -195,20 +194,20 @@ class LockSpace final : public Sink, public ForkParticipant {
   void report_blocked_loop(const Call& call) noexcept;
   /// Acquires an unused key if a backend in the same process answers at once. Null: a call has to
   /// be brought to the key's coordinator.
-  RemoteHold* acquire_at_once(std::string_view key, std::size_t hash, const AcquireTerms& terms);
+  RemoteHold* acquire_at_once(const KeyPlace& place, const AcquireTerms& terms);
   /// Implements release_at_once.
   bool answer_release(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger) noexcept;
   /// Whether a timeout of this attempt is reported with what the holder announces.
   [[nodiscard]] bool names_announced(const Attempt& attempt) const noexcept;
-  Hold acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt);
-  bool lock_by_call(std::string_view key, LockType type, Owner owner, Wait wait);
+  Hold acquire_by_call(const KeyPlace& place, Owner owner, const Attempt& attempt);
+  bool lock_by_call(const KeyPlace& place, LockType type, Owner owner, Wait wait);
   /// Undoes the only lock() of `owner` if a backend in the same process answers at once and nobody
   /// waits for the key. False: nothing is done, and an unlock is to follow.
   bool unlock_at_once(const KeyPlace& place, LockType type, Owner owner) noexcept;
-  bool unlock_by_call(std::string_view key, LockType type, Owner owner);
+  bool unlock_by_call(const KeyPlace& place, LockType type, Owner owner);
   void require_offered(std::chrono::milliseconds lease) const;
   void require_delay(const Lease& lease) const;
-  void acquire(BlockingCall& call, std::string_view key, Owner owner, const Attempt& attempt);
+  void acquire(BlockingCall& call, const KeyPlace& place, Owner owner, const Attempt& attempt);
   bool release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                        const ErrorContext* context);
   bool release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,

@@ -34,18 +34,16 @@ bool can_wait() noexcept {
 
 }  // namespace
 
-[[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(std::string_view key,
-                                                                     std::size_t hash,
+[[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(const KeyPlace& place,
                                                                      const AcquireTerms& terms) {
   require_offered(terms.lease);
   if (reports_grants_ || !driver_.answers_at_once()) return nullptr;
   const SanitizerPause pause;
-  timer_.require_running(key, terms.type);
-  const KeyPlace place = driver_.place_of(key, hash);
+  timer_.require_running(place.key, terms.type);
   if (terms.type == LockType::PERMIT) [[unlikely]]
     return nullptr;  // has an owner of its own
   RemoteHold* const hold = driver_.acquire_at_once(place, terms, acquire_time(terms.lease));
-  if (hold != nullptr) order_after_grant(key, terms.type);
+  if (hold != nullptr) order_after_grant(place.key, terms.type);
   return hold;
 }
 
@@ -78,24 +76,23 @@ std::optional<Hold> LockSpace::acquire_all_at_once(std::span<const std::string_v
   return Hold(all.release(), {attempt.type, attempt.lease.is_watchdog()});
 }
 
-void LockSpace::acquire(BlockingCall& call, std::string_view key, Owner owner,
+void LockSpace::acquire(BlockingCall& call, const KeyPlace& place, Owner owner,
                         const Attempt& attempt) {
-  const KeyPlace place = driver_.place_of(key);
   call.want(owner, attempt);
   call.limit(attempt.wait);
   call.start_acquire(place);
   call.wait(attempt.cancel);
-  if (call.answer() == Answer::granted) order_after_grant(key, attempt.type);
+  if (call.answer() == Answer::granted) order_after_grant(place.key, attempt.type);
 }
 
-Hold LockSpace::acquire(std::string_view key, Owner owner, const Attempt& attempt) {
-  refuse_if_cancelled(attempt.cancel, key, attempt.type);
+Hold LockSpace::acquire(const KeyPlace& place, Owner owner, const Attempt& attempt) {
+  refuse_if_cancelled(attempt.cancel, place.key, attempt.type);
   AcquireTerms terms;
   terms.set(owner, attempt);
-  if (RemoteHold* const hold = acquire_at_once(key, hash_key(key), terms)) [[likely]] {
+  if (RemoteHold* const hold = acquire_at_once(place, terms)) [[likely]] {
     return Hold(hold, first_terms(attempt.type, attempt.lease, attempt.fenced));
   }
-  return acquire_by_call(key, owner, attempt);
+  return acquire_by_call(place, owner, attempt);
 }
 
 // A OncePer whose instant is taken has no timeout to report.
@@ -104,31 +101,31 @@ bool LockSpace::names_announced(const Attempt& attempt) const noexcept {
          attempt.origin.key_template != once_template;
 }
 
-Hold LockSpace::acquire_by_call(std::string_view key, Owner owner, const Attempt& attempt) {
+Hold LockSpace::acquire_by_call(const KeyPlace& place, Owner owner, const Attempt& attempt) {
   BlockingCall call(*this);
   call.want_holder_name();
   if (names_announced(attempt)) call.report_timeout_later();
-  acquire(call, key, owner, attempt);
-  if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
+  acquire(call, place, owner, attempt);
+  if (call.answer() != Answer::granted) throw_answer(*this, call.call(), place.key);
   return hold_of(call.call());
 }
 
-std::optional<Hold> LockSpace::try_acquire(std::string_view key, Owner owner,
+std::optional<Hold> LockSpace::try_acquire(const KeyPlace& place, Owner owner,
                                            const Attempt& attempt) {
-  refuse_if_cancelled(attempt.cancel, key, attempt.type);
+  refuse_if_cancelled(attempt.cancel, place.key, attempt.type);
   AcquireTerms terms;
   terms.set(owner, attempt);
-  if (RemoteHold* const hold = acquire_at_once(key, hash_key(key), terms)) {
+  if (RemoteHold* const hold = acquire_at_once(place, terms)) {
     return Hold(hold, first_terms(attempt.type, attempt.lease, attempt.fenced));
   }
   BlockingCall call(*this);
   if (names_announced(attempt)) call.report_timeout_later();
-  acquire(call, key, owner, attempt);
+  acquire(call, place, owner, attempt);
   if (call.answer() == Answer::busy) {
-    if (call.call().leaves_report()) static_cast<void>(name_holder(*this, call.call(), key));
+    if (call.call().leaves_report()) static_cast<void>(name_holder(*this, call.call(), place.key));
     return std::nullopt;
   }
-  if (call.answer() != Answer::granted) throw_answer(*this, call.call(), key);
+  if (call.answer() != Answer::granted) throw_answer(*this, call.call(), place.key);
   return hold_of(call.call());
 }
 
@@ -139,31 +136,29 @@ Hold LockSpace::hold_of(const Call& granted) {
                              .limit = granted.limit_number()});
 }
 
-bool LockSpace::lock(std::string_view key, std::size_t hash, LockType type, Owner owner,
-                     Wait wait) {
+bool LockSpace::lock(const KeyPlace& place, LockType type, Owner owner, Wait wait) {
   AcquireTerms terms;
   terms.owner = owner;
   terms.type = type;
   terms.by_lock = true;
-  return acquire_at_once(key, hash, terms) != nullptr || lock_by_call(key, type, owner, wait);
+  return acquire_at_once(place, terms) != nullptr || lock_by_call(place, type, owner, wait);
 }
 
-bool LockSpace::lock_by_call(std::string_view key, LockType type, Owner owner, Wait wait) {
+bool LockSpace::lock_by_call(const KeyPlace& place, LockType type, Owner owner, Wait wait) {
   Attempt attempt;
   attempt.type = type;
   attempt.wait = wait;
   attempt.lease = watchdog;
   BlockingCall call(*this);
   call.want_by_lock();
-  acquire(call, key, owner, attempt);
+  acquire(call, place, owner, attempt);
   if (call.answer() == Answer::granted) return true;
   if (call.answer() == Answer::busy) return false;
-  throw_answer(*this, call.call(), key);
+  throw_answer(*this, call.call(), place.key);
 }
 
-bool LockSpace::unlock(std::string_view key, std::size_t hash, LockType type, Owner owner) {
-  return unlock_at_once(driver_.place_of(key, hash), type, owner) ||
-         unlock_by_call(key, type, owner);
+bool LockSpace::unlock(const KeyPlace& place, LockType type, Owner owner) {
+  return unlock_at_once(place, type, owner) || unlock_by_call(place, type, owner);
 }
 
 bool LockSpace::unlock_at_once(const KeyPlace& place, LockType type, Owner owner) noexcept {
@@ -174,9 +169,9 @@ bool LockSpace::unlock_at_once(const KeyPlace& place, LockType type, Owner owner
                                 [this](const RemoteHold& hold) { return release_time(hold); });
 }
 
-bool LockSpace::unlock_by_call(std::string_view key, LockType type, Owner owner) {
+bool LockSpace::unlock_by_call(const KeyPlace& place, LockType type, Owner owner) {
   BlockingCall call(*this);
-  call.start_unlock(driver_.place_of(key), type, owner);
+  call.start_unlock(place, type, owner);
   call.wait();
   return done_or_throw(*this, call.call());
 }
