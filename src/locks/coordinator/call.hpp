@@ -95,6 +95,10 @@ struct AcquireTerms {
 
   /// Whether the hold has a fencing token.
   [[nodiscard]] bool wants_token() const noexcept { return fenced || type == LockType::FENCED; }
+  /// Whether the hold has neither a token nor a limit nor a lock_delay.
+  [[nodiscard]] bool is_plain() const noexcept {
+    return !wants_token() && lease.held_at_most().count() == 0 && lease.lock_delay().count() == 0;
+  }
 };
 
 /// An acquire, an extend or a release under way. It lives on its caller's stack, or in the

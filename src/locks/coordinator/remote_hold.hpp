@@ -281,16 +281,14 @@ class RemoteHold {
   /// PERMIT: how many permits it has.
   [[nodiscard]] std::uint32_t permits() const noexcept { return acquire.request.permits.taken; }
 
-  /// Set aside: whether a hold with these terms would be the same, but for its id and its times.
-  /// The terms have neither a token nor a limit, nor a lock_delay.
+  /// Set aside, so its own terms are plain: whether a hold with these terms would be the same, but
+  /// for its id and its times.
   [[nodiscard]] bool has_terms(const AcquireTerms& terms) const noexcept {
     const bool by_lock = locks.total() != 0;
     const bool by_watchdog = watchdogs != 0;
     return owner == terms.owner && type == terms.type && by_lock == terms.by_lock &&
-           by_watchdog == terms.lease.is_watchdog() && !terms.fenced &&
-           (by_watchdog || lease == terms.lease.length({})) &&
-           terms.lease.held_at_most().count() == 0 && terms.lease.lock_delay().count() == 0 &&
-           origin.site == terms.origin.site &&
+           by_watchdog == terms.lease.is_watchdog() && terms.is_plain() &&
+           (by_watchdog || lease == terms.lease.length({})) && origin.site == terms.origin.site &&
            origin.key_template.data() == terms.origin.key_template.data() &&
            origin.key_template.size() == terms.origin.key_template.size();
   }

@@ -27,12 +27,10 @@ class RepeatedHold {
   /// `hold` was granted at once by these terms.
   static void begin(Coordinator& home, RemoteHold& hold, const AcquireTerms& terms) noexcept {
     const CoordinatorSettings& settings = home.settings();
-    const bool is_simple = !terms.wants_token() && terms.lease.held_at_most().count() == 0 &&
-                           terms.lease.lock_delay().count() == 0;
     // An announcement has the time of its hold; common and watched checks have times of their own.
     const bool is_usual =
         settings.announcement.empty() && !settings.common_checks && !settings.watches;
-    if (is_simple && is_usual) home.holds_.set_plain(hold);
+    if (terms.is_plain() && is_usual) home.holds_.set_plain(hold);
   }
   /// After each event.
   static void end(Coordinator& home) noexcept { home.holds_.end_plain(); }
