@@ -76,6 +76,7 @@ void Session::begin() {
   if (header.journal_length.load(std::memory_order_relaxed) != 0 && !Transaction::undo(layout())) {
     mark_damaged();
   }
+  // Before the state: the read of a page that is lost makes the state `damaged`.
   const bool has_own_slot = name_of(slot_) == name_;
   require_ready();
   if (!has_own_slot) throw Replaced();

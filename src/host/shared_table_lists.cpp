@@ -38,8 +38,9 @@ void SharedTable::list(const Request& request) {
   };
   while (goes_on()) {
     change([&](EntryTable& entries) {
+      const Clock::time_point now = clock_.now();
       for (std::size_t done = 0; done < at_a_time && goes_on(); ++done) {
-        list_bucket(entries, bucket++, request, clock_.now());
+        list_bucket(entries, bucket++, request, now);
       }
     });
   }
