@@ -236,10 +236,7 @@ TEST(HostFaults, ARemovedSegmentIsNoticedWhenAHoldIsChecked) {
 TEST(HostFaults, AMillionKeysThatWereTouchedLeaveNothing) {
   const TestSegment segment;
   const auto backend = segment.backend();
-  struct Nobody final : Sink {
-    void completed(Request&, Outcome&&) noexcept override {}
-    void notified(const Notification&) noexcept override {}
-  } sink;
+  Nobody sink;
   const auto space = HoldId::new_space();
   for (std::uint64_t number = 1; number <= 1'000'000; ++number) {
     const std::string key = "key" + std::to_string(number);
@@ -301,18 +298,21 @@ TEST(HostFaults, ASegmentGrows) {
   EXPECT_EQ(detail::host::check_segment(segment.place()), std::vector<std::string>{});
 }
 
-/// Runs `act` in a child with namespaces of its own. Skips the test where that is forbidden.
-int run_in_namespaces(int flags, const std::function<int()>& act) {
+/// Runs `act` in a child, and returns what it did; 98: a signal has ended the child.
+int run_in_child(const std::function<int()>& act) {
   const pid_t child = fork_child();
-  if (child == 0) {
-    ::alarm(60);
-    if (::unshare(flags) != 0) ::_exit(99);  // as root
-
-    ::_exit(act());
-  }
+  if (child == 0) ::_exit(act());
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+/// Runs `act` in a child with namespaces of its own; 99: that is forbidden here.
+int run_in_namespaces(int flags, const std::function<int()>& act) {
+  return run_in_child([&] {
+    ::alarm(60);
+    return ::unshare(flags) == 0 ? act() : 99;  // as root
+  });
 }
 
 TEST(HostFaults, AFullFileSystemIsASentence) {
@@ -397,15 +397,11 @@ TEST(HostFaults, ALivingProcessInAnotherPidNamespaceKeepsItsHold) {
   const HoldId id = probe.fresh_id();
   ASSERT_EQ(probe.acquire("k", LockType::WRITE, id, 3000s).kind, Kind::granted);
   const int result = run_in_namespaces(CLONE_NEWPID, [&] {
-    const pid_t first = fork_child();
-    if (first == 0) {
+    return run_in_child([&] {
       Probe own(segment.backend(), {});
       const Outcome outcome = own.acquire("k", LockType::WRITE, own.fresh_id(), 30s);
-      ::_exit(outcome.kind == Kind::busy ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(first, &status, 0);
-    return WEXITSTATUS(status);
+      return outcome.kind == Kind::busy ? 0 : 1;
+    });
   });
   if (result == 99) GTEST_SKIP() << "no namespaces here";
   EXPECT_EQ(result, 0);
@@ -415,14 +411,9 @@ TEST(HostFaults, AProcessWithAClockOfItsOwnIsRefused) {
   const TestSegment segment;
   ASSERT_TRUE(works(segment));
   const int result = run_in_namespaces(CLONE_NEWTIME, [&] {
-    const pid_t child = fork_child();  // the first process in the namespace
-    if (child == 0) {
-      const bool named = refusal(segment).find("another time namespace") != std::string::npos;
-      ::_exit(named ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WEXITSTATUS(status);
+    return run_in_child([&] {  // the first process in the namespace
+      return refusal(segment).find("another time namespace") != std::string::npos ? 0 : 1;
+    });
   });
   if (result == 99) GTEST_SKIP() << "no namespaces here";
   EXPECT_EQ(result, 0);

@@ -19,6 +19,12 @@
 
 namespace latchkey::tests {
 
+/// For requests that are answered at once.
+struct Nobody final : Sink {
+  void completed(Request&, Outcome&&) noexcept override {}
+  void notified(const Notification&) noexcept override {}
+};
+
 /// A segment that no other test uses.
 class TestSegment {
  public:

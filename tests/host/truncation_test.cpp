@@ -71,10 +71,7 @@ TEST_P(HostTruncation, IsDamageThatARepairEnds) {
 
 TEST_P(HostTruncation, EndsNoThreadThatIsInTheMiddleOfACall) {
   const auto backend = segment.backend();
-  struct Nobody final : Sink {
-    void completed(Request&, Outcome&&) noexcept override {}
-    void notified(const Notification&) noexcept override {}
-  } sink;
+  Nobody sink;
   std::atomic<int> served = 0;
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 4; ++thread) {
