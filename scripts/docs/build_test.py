@@ -51,6 +51,10 @@ class SmallSite(unittest.TestCase):
         self.page.write_text(self.page.read_text() + "\n" + text + "\n")
         return self.build()
 
+    def test_a_line_below_a_table_is_no_row(self):
+        self.assertIn("keys.md:18: this line would be a row of the table above: an empty line ends a table",
+                      self.append("| a |\n|---|\n| b |\n* c"))
+
     def test_is_built(self):
         self.assertEqual(self.build(), "")
         html = self.root / "out/html"
