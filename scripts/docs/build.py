@@ -68,13 +68,17 @@ class Stage:
                 (self.root / name).read_text().split("\n")[:12])):
             self.errors.append(f"{name}: expected 'After this page you can …' in its first paragraphs")
         out = []
-        fenced = generated = in_table = False
+        fenced = generated = in_table = blank = False
         for number, line in enumerate((self.root / name).read_text().split("\n"), 1):
             fenced ^= line.lstrip().startswith("```")
             if re.match(r"<!-- (generated:|\w+: begin|end|\w+: end)", line):
                 generated = "end" not in line
             if not fenced and re.match(r" {2,3}[*-] ", line):
                 self.errors.append(f"{name}:{number}: a nested list needs four spaces before its mark")
+            if not fenced and blank and re.match(r" {1,3}(?![ *\-]|\d+\.)", line):
+                self.errors.append(f"{name}:{number}: a list ends before this line: a further paragraph of "
+                                   "its item needs four spaces")
+            blank = not line.strip()
             if in_table and not re.match(r"\s*(\||<!--|$)", line):
                 self.errors.append(f"{name}:{number}: this line would be a row of the table above: "
                                    "an empty line ends a table")

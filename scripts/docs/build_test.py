@@ -55,6 +55,9 @@ class SmallSite(unittest.TestCase):
         self.assertIn("keys.md:18: this line would be a row of the table above: an empty line ends a table",
                       self.append("| a |\n|---|\n| b |\n* c"))
 
+    def test_a_further_paragraph_of_an_item_needs_four_spaces(self):
+        self.assertIn("keys.md:17: a list ends before this line", self.append("1. a\n\n   b\n2. c"))
+
     def test_is_built(self):
         self.assertEqual(self.build(), "")
         html = self.root / "out/html"
