@@ -24,6 +24,7 @@
 #   make messages  what clang says about programs that must not compile
 #   make headers   compiles each public header on its own
 #   make docs      the documentation site: build/docs/html/index.html
+#   make shots     a screenshot of each page of the site, as wide as a desk and a phone: build/shots
 #   make format    reformat the sources        make tidy  static analysis
 #   make newer-compiler  what a newer compiler and standard library than this system's say
 #   make annotations  the annotations of C++26 with GCC 16, in a root of Debian's testing, as root
@@ -38,7 +39,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-build test-night test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs clean
+.PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs shots clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -160,6 +161,10 @@ docs:
 	@scripts/deps.sh docs
 	@scripts/docs.sh check
 	@scripts/docs.sh build
+
+shots: docs
+	@scripts/deps.sh shots
+	@scripts/docs.sh shots build/shots
 
 soak:
 	@scripts/deps.sh test

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12 or newer; does nothing if it is installed already.
 #
-#   scripts/deps.sh [build|demo|test|bench|peers|clang|fuzz|docs|stores|packages|all]...     default: all
+#   scripts/deps.sh [build|demo|test|bench|peers|clang|fuzz|docs|shots|stores|packages|all]...     default: all
 #   scripts/deps.sh libstdcxx  headers of GCC 14's standard library, into build/deps, unless the system
 #                              has that or a newer one: needs no root
 #   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
@@ -46,6 +46,7 @@ peers=(default-jdk-headless maven python3-matplotlib)
 clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv doxygen)
+shots=(chromium)
 # The client libraries and the servers of other stores.
 stores=(libgtest-dev libgmock-dev pkg-config libpq-dev postgresql pgbouncer libmariadb-dev mariadb-server
         libzookeeper-st-dev zookeeper default-jre-headless libnghttp2-dev etcd-server etcd-client
@@ -63,7 +64,7 @@ as_root() {
 
 wanted() {
   local group
-  [[ $* == docs ]] || printf '%s\n' "${base[@]}"  # the site is built without a compiler
+  [[ $* == docs || $* == shots ]] || printf '%s\n' "${base[@]}"  # the site is built without a compiler
   for group in "$@"; do
     case $group in
       build) ;;
@@ -74,6 +75,7 @@ wanted() {
       clang) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" ;;
       fuzz) printf '%s\n' "${demo[@]}" "${testing[@]}" "${clang[@]}" "${fuzz[@]}" ;;
       docs) printf '%s\n' "${docs[@]}" ;;
+      shots) printf '%s\n' "${shots[@]}" ;;
       stores) printf '%s\n' "${demo[@]}" "${testing[@]}" "${stores[@]}" ;;
       packages) printf '%s\n' "${demo[@]}" "${packages[@]}" ;;
       all)
@@ -81,7 +83,7 @@ wanted() {
           "${docs[@]}" "${stores[@]}" "${packages[@]}"
         ;;
       *)
-        fail "no group named '$group' (build, demo, test, bench, peers, clang, fuzz, docs, stores, packages, all)"
+        fail "no group '$group' (build, demo, test, bench, peers, clang, fuzz, docs, shots, stores, packages, all)"
         ;;
     esac
   done
