@@ -52,7 +52,7 @@ class AcquireOperation final : public Operation {
   bool start_work() override {
     const Owner owner = LockAccess::owner(lock_).value_or(Owner::make());
     if (const auto& set = LockAccess::several(lock_)) {
-      several_ = std::make_unique<AsyncMultiAcquire>(set, attempt_, owner, observer());
+      several_ = std::make_unique<AsyncMultiAcquire>(*set, attempt_, owner, observer());
       return several_->start();
     }
     one_.emplace(LockAccess::space(lock_)->space(), observer());

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,10 +14,25 @@
 #include <latchkey/hold.hpp>
 
 #include "locks/async/async_call.hpp"
+#include "locks/multi/acquire_members.hpp"
 #include "locks/multi/lock_set.hpp"
 #include "locks/multi/multi_acquire_steps.hpp"
 
 namespace latchkey::inline v1::detail {
+
+class AsyncMultiAcquire;
+
+/// The call for one of the keys of an AsyncMultiAcquire.
+class MemberCall final : public AsyncCall {
+ public:
+  MemberCall(LockSpace& space, AsyncMultiAcquire& whole) noexcept
+      : AsyncCall(space), whole_(whole) {}
+
+ private:
+  void answered() noexcept override;
+
+  AsyncMultiAcquire& whole_;
+};
 
 /// MultiAcquireSteps decides; this makes the calls to the members' coordinators. It takes the keys
 /// one by one, in their order.
@@ -30,13 +44,11 @@ namespace latchkey::inline v1::detail {
 ///
 /// Started at most once. It must not be destroyed while it is pending. Grants that nobody takes are
 /// given back by the destructor.
-class AsyncMultiAcquire {
+class AsyncMultiAcquire : public AcquireMembers<MemberCall> {
  public:
-  /// `owner` is that of the members that have none.
-  AsyncMultiAcquire(std::shared_ptr<const LockSet> set, const Attempt& attempt, Owner owner,
+  /// `set` and `attempt` must outlive this. `owner` is that of the members that have none.
+  AsyncMultiAcquire(const LockSet& set, const Attempt& attempt, Owner owner,
                     AsyncObserver& observer);
-  AsyncMultiAcquire(const AsyncMultiAcquire&) = delete;
-  AsyncMultiAcquire& operator=(const AsyncMultiAcquire&) = delete;
   ~AsyncMultiAcquire() { steps_.give_back(); }
 
   /// These functions act as those of AsyncAcquire.
@@ -46,35 +58,15 @@ class AsyncMultiAcquire {
   [[noreturn]] void fail_busy() { fail(); }
 
   // --- the host of MultiAcquireSteps ---
-  [[nodiscard]] Clock::time_point now() const noexcept { return now_of(0); }
-  [[nodiscard]] Clock::time_point now_of(std::size_t member) const noexcept;
-  [[nodiscard]] const Call* call_of(std::size_t member) const noexcept;
-  void forget_call(std::size_t member) noexcept { parts_[member].call.reset(); }
   void start_batch(const std::vector<std::size_t>& missing, Clock::time_point until);
   void start_acquire(std::size_t member, Clock::time_point until);
   void start_extend(std::size_t member, RemoteHold& hold, std::chrono::milliseconds lease);
   void start_release(std::size_t member, RemoteHold& hold);
-  void pin(std::size_t member, RemoteHold& hold) noexcept;
-  void unpin(std::size_t member, RemoteHold& hold) noexcept;
+
+  /// A member's call has its answer. On any thread.
+  void answered() noexcept { bring(one_answer); }
 
  private:
-  class KeyCall final : public AsyncCall {
-   public:
-    KeyCall(LockSpace& space, AsyncMultiAcquire& whole) noexcept
-        : AsyncCall(space), whole_(whole) {}
-
-   private:
-    void answered() noexcept override { whole_.bring(one_answer); }
-
-    AsyncMultiAcquire& whole_;
-  };
-  struct Part {
-    const LockMember* lock = nullptr;
-    LockSpace* space = nullptr;
-    Owner owner = Owner::nobody();
-    MemberReport report{};
-    std::optional<KeyCall> call{};  ///< the last acquire or extend
-  };
   enum class Progress : std::uint8_t { waits, ended };
   /// The lower half counts events, the upper half the answers among them.
   using Events = std::uint64_t;
@@ -86,17 +78,9 @@ class AsyncMultiAcquire {
   [[nodiscard]] Progress advance() noexcept;
   void run_step();
   [[noreturn]] void fail();
-  [[nodiscard]] Clock::time_point by_clock_of(const LockSpace& space,
-                                              Clock::time_point at) const noexcept;
 
-  const std::shared_ptr<const LockSet> set_;
-  const Attempt attempt_;
   AsyncObserver& observer_;
-  std::vector<Part> parts_;
   MultiAcquireSteps<AsyncMultiAcquire> steps_;
-  Clock::time_point asked_;
-  Clock::time_point until_;
-  std::chrono::milliseconds grace_{};  ///< Call::grace
   // Only the thread that handles events uses these:
   std::size_t unanswered_ = 0;  ///< calls of the step
   bool step_started_ = false;

@@ -8,44 +8,21 @@
 
 #include <latchkey/error.hpp>
 
-#include "core/thread_order.hpp"
-#include "locks/hold/multi_hold.hpp"
 #include "locks/multi/member_report.hpp"
 #include "locks/space/lock_space.hpp"
-#include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
 
 MultiAcquire::MultiAcquire(const LockSet& set, const Attempt& attempt, bool by_lock)
-    : set_(set),
-      attempt_(attempt),
+    : AcquireMembers(set, attempt, Owner::this_thread()),
       by_lock_(by_lock),
-      parts_(set.members().size()),
-      steps_(*this, set.members().size(), attempt.lease) {
-  const Owner me = Owner::this_thread();
-  for (std::size_t index = 0; index < parts_.size(); ++index) {
-    const LockMember& lock = set.members()[index];
-    parts_[index].lock = &lock;
-    parts_[index].space = &lock.space->space();
-    parts_[index].owner = lock.owner.value_or(me);
-    parts_[index].space->require_offered(attempt.lease);
-  }
-  asked_ = now();
-  until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());
-  grace_ = Call::grace_of(attempt.wait.length(), parts_.front().space->options().command_timeout);
-  for (std::size_t index = 0; index < parts_.size(); ++index) {
-    parts_[index].report.asked = now_of(index);
-  }
-}
+      releases_(set.members().size()),
+      steps_(*this, set.members().size(), attempt.lease) {}
 
 Answer MultiAcquire::run() {
   const LockMember& first = *parts_.front().lock;
   parts_.front().space->refuse_if_cancelled(attempt_.cancel, first.key, first.type);
-  steps_.begin({.members = parts_.size(),
-                .one_step = in_one_step(),
-                .forever = attempt_.wait.is_forever(),
-                .asked = asked_,
-                .until = until_});
+  steps_.begin(plan_terms(in_one_step()));
   while (steps_.plan().step() != MultiAcquirePlan::Step::done) {
     steps_.start();
     wait_for_step();
@@ -55,7 +32,7 @@ Answer MultiAcquire::run() {
   report_outcome(parts_, steps_, attempt_);
   if (answer == Answer::granted) {
     steps_.unpin_all();
-    for (const Part& part : parts_) order_after_grant(part.lock->key, part.lock->type);
+    order_after_grants();
   } else if (answer != Answer::busy) {
     fail();
   }
@@ -109,50 +86,29 @@ void MultiAcquire::start_batch(const std::vector<std::size_t>& missing, Clock::t
 
 // --- calls to one member ---
 
-const Call* MultiAcquire::call_of(std::size_t member) const noexcept {
-  const auto& call = parts_[member].call;
-  return call ? &call->call() : nullptr;
-}
-
 void MultiAcquire::start_acquire(std::size_t member, Clock::time_point until) {
   Part& part = parts_[member];
-  Attempt its = attempt_;
-  its.type = part.lock->type;
-  BlockingCall& call = part.call.emplace(*part.space);
-  call.want(part.owner, its);
-  call.want_for(part.report);
+  BlockingCall& call = make_acquire(part, until);
   if (by_lock_) call.want_by_lock();
-  call.limit(by_clock_of(*part.space, until), grace_);
   call.start_acquire(part.space->driver().place_of(part.lock->key));
 }
 
 void MultiAcquire::start_extend(std::size_t member, RemoteHold& hold,
                                 std::chrono::milliseconds lease) {
-  Part& part = parts_[member];
-  BlockingCall& call = part.call.emplace(*part.space);
-  call.keep_to_limit();
-  call.start_extend(hold, part.lock->type, lease, by_clock_of(*part.space, end()));
+  extend(parts_[member], hold, lease);
 }
 
-// `part.call` stays as it is: its error may be thrown afterwards.
+// The member's call stays as it is: its error may be thrown afterwards.
 void MultiAcquire::start_release(std::size_t member, RemoteHold& hold) {
   Part& part = parts_[member];
   const LockMember& lock = *part.lock;
-  BlockingCall& release = part.release.emplace(*part.space);
+  BlockingCall& release = releases_[member].emplace(*part.space);
   if (by_lock_) {
     release.start_unlock(part.space->driver().place_of(lock.key), lock.type, part.owner);
   } else {
     release.start_release(hold, {lock.type, attempt_.lease.is_watchdog()},
                           std::chrono::milliseconds(0));
   }
-}
-
-void MultiAcquire::pin(std::size_t member, RemoteHold& hold) noexcept {
-  parts_[member].space->driver().pin(hold);
-}
-
-void MultiAcquire::unpin(std::size_t member, RemoteHold& hold) noexcept {
-  parts_[member].space->driver().unpin(hold);
 }
 
 // --- the end ---
@@ -163,27 +119,29 @@ void MultiAcquire::give_back() noexcept {
 }
 
 void MultiAcquire::finish_releases() noexcept {
-  for (Part& part : parts_) {
-    if (part.release) finish_release(part);
+  for (std::size_t member = 0; member < releases_.size(); ++member) {
+    if (releases_[member]) finish_release(member);
   }
 }
 
-void MultiAcquire::finish_release(Part& part) noexcept {
-  part.release->finish(by_clock_of(*part.space, end()));
-  const Answer answer = part.release->answer();
+void MultiAcquire::finish_release(std::size_t member) noexcept {
+  std::optional<BlockingCall>& release = releases_[member];
+  const Part& part = parts_[member];
+  release->finish(end_by_clock_of(*part.space));
+  const Answer answer = release->answer();
   const bool done = answer == Answer::granted || answer == Answer::lost ||
                     answer == Answer::pending;  // the timer thread sees to the release
   const LockMember& lock = *part.lock;
   Reporter& reporter = part.space->reporter();
   try {
-    if (!done) part.release->fail(answer, lock.key, asked_);
+    if (!done) release->fail(answer, lock.key, asked_);
   } catch (const LockError& error) {
     reporter.unlock_failed(error);
   } catch (const std::bad_alloc&) {
     reporter.error(Event::Kind::unlock_error, part.space->without_prefix(lock.key), lock.type,
                    "out of memory");
   }
-  part.release.reset();
+  release.reset();
 }
 
 void MultiAcquire::fail() {
@@ -192,36 +150,10 @@ void MultiAcquire::fail() {
   part.call->fail(steps_.plan().answer(), part.lock->key, asked_);
 }
 
-Hold MultiAcquire::take() {
-  MultiHold::Owned together = MultiHold::make(parts_.size(), [&](std::size_t member) {
-    return parts_[member].space->without_prefix(set_.key_of(member));
-  });
-  const HoldTerms terms{parts_.front().lock->type, attempt_.lease.is_watchdog()};
-  together->set_named_order(set_.places());
-  for (std::size_t member = 0; member < parts_.size(); ++member) {
-    RemoteHold& hold = *steps_.take(member);
-    HoldTerms its = first_terms(parts_[member].lock->type, attempt_.lease, attempt_.fenced);
-    its.limit = parts_[member].space->driver().limit(hold, attempt_.lease);
-    together->add(hold, its);
-  }
-  return Hold(together.release(), terms);
-}
+Hold MultiAcquire::take() { return Hold(take_all(steps_, false).release(), terms_of_all(false)); }
 
 void MultiAcquire::keep() noexcept {
   for (std::size_t member = 0; member < parts_.size(); ++member) steps_.take(member);
-}
-
-// --- time ---
-
-Clock::time_point MultiAcquire::by_clock_of(const LockSpace& space,
-                                            Clock::time_point at) const noexcept {
-  return at == Clock::never() ? at : space.clock().now() + (at - now());
-}
-
-Clock::time_point MultiAcquire::now() const noexcept { return now_of(0); }
-
-Clock::time_point MultiAcquire::now_of(std::size_t member) const noexcept {
-  return parts_[member].space->clock().now();
 }
 
 }  // namespace latchkey::inline v1::detail
