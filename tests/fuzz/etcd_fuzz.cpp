@@ -7,7 +7,7 @@
 // Covers: src/stores/etcd/wire/messages.cpp src/stores/etcd/transport/grpc_call.cpp
 // Covers: src/stores/etcd/transport/http2_session.cpp src/stores/etcd/transport/grpc_transport.cpp
 // Covers: src/stores/etcd/lock_queue.cpp src/stores/etcd/lock_queue_acquire.cpp
-// Covers: src/stores/etcd/watches.cpp
+// Covers: src/stores/etcd/watches.cpp src/stores/etcd/queue_keys.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>
