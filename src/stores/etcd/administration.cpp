@@ -12,7 +12,7 @@
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
-/// What the store keeps of one lock.
+/// All keys of one lock.
 struct LockKeys {
   std::vector<KeyValue> places;
   std::set<std::int64_t> markers;  ///< their leases

@@ -38,7 +38,7 @@ using ExpiryTimers = std::multimap<Clock::time_point, Expiry>;
 struct Place {
   enum class Stage : std::uint8_t { unsettled, waiting, held, over };
 
-  /// What the key says of a hold that was a WRITE and is a READ.
+  /// Whose name the key has, once a hold that was a WRITE is a READ.
   ///
   /// | key_of   | meaning                                                          | next     |
   /// |----------|------------------------------------------------------------------|----------|

@@ -17,14 +17,14 @@ namespace latchkey::inline v1::detail::etcd {
 
 /// How a place takes part in the queue. The name of its key says so.
 ///
-/// | kind  | key                              | of the recipe              | waits for earlier keys |
-/// |-------|----------------------------------|----------------------------|------------------------|
-/// | plain | `<name>/<lease in hexadecimal>`  | Go's concurrency.Mutex     | of any kind            |
-/// | write | `<name>/write/<lease in digits>` | Go's RWMutex, Lock         | of any kind            |
-/// | read  | `<name>/read/<lease in digits>`  | Go's RWMutex, RLock, which | that are not `read`    |
-/// |       |                                  | waits for `write` only     |                        |
+/// | kind  | key                              | Go                      | waits for earlier keys |
+/// |-------|----------------------------------|-------------------------|------------------------|
+/// | plain | `<name>/<lease in hexadecimal>`  | concurrency.Mutex       | of any kind            |
+/// | write | `<name>/write/<lease in digits>` | recipe.RWMutex.Lock     | of any kind            |
+/// | read  | `<name>/read/<lease in digits>`  | recipe.RWMutex.RLock,   | but those of readers   |
+/// |       |                                  | which waits for writers |                        |
 ///
-/// Go's RWMutex has the time in the place of the lease: a number of 19 digits, too.
+/// RWMutex has the time in the place of the lease: a number of 19 digits, too.
 enum class KeyKind : std::uint8_t { plain, read, write };
 
 [[nodiscard]] KeyKind kind_of(LockType type) noexcept;

@@ -69,12 +69,13 @@ TEST_F(EtcdReadWrite, PlacesAreServedInTheOrderOfTheirKeys) {
   Waiter holder(uri()), reader(uri()), second(uri()), writer(uri()), plain(uri()), last(uri());
   EXPECT_EQ(acquire(holder, WRITE).kind, Kind::granted);
   std::uint64_t before = 0;
-  struct Turn {
+  struct Arrival {
     Waiter* who;
     LockType type;
   };
-  for (const auto& [who, type] : {Turn{&reader, READ}, Turn{&second, READ}, Turn{&writer, WRITE},
-                                  Turn{&plain, REENTRANT}, Turn{&last, READ}}) {
+  for (const auto& [who, type] :
+       {Arrival{&reader, READ}, Arrival{&second, READ}, Arrival{&writer, WRITE},
+        Arrival{&plain, REENTRANT}, Arrival{&last, READ}}) {
     const Outcome busy = acquire(*who, type);
     EXPECT_EQ(busy.kind, Kind::busy);
     EXPECT_GT(busy.place, before);
@@ -136,7 +137,7 @@ TEST_F(EtcdReadWrite, AWriteIsNotStarvedByReadsThatOverlap) {
   stop = true;
 }
 
-// What Go's RWMutex does not do: see EtcdRecipe.
+// Go's RWMutex grants the lock to such a waiter: see EtcdRecipe.
 TEST_F(EtcdReadWrite, AWaiterWhoseSessionEndedIsToldAndNotGranted) {
   for (const LockType type : {READ, WRITE}) {
     SCOPED_TRACE(to_string(type));
