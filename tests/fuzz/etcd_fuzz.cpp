@@ -106,7 +106,7 @@ class Server {
   std::string header() { return ProtobufWriter().number(3, amount()).take(); }
   std::string key_value() {
     static constexpr std::array<std::string_view, 8> keys{
-        "a", "a/", "a/5", "b/7", "a/0000000000000005", "", "latchkey/a", "{a}b/1"};
+        "a", "a/", "a/5", "b/7", "a/0000000000000005", "", "a/read/5", "a/write/5"};
     return ProtobufWriter()
         .bytes(1, keys[moves_.below(keys.size())])
         .number(2, amount())
