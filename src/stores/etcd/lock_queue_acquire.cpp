@@ -101,9 +101,12 @@ void LockQueue::enter(Place& place) {
 void LockQueue::on_entered(Place& place, const TransactionReply& reply, bool queues) {
   const KeyValue* const own = reply.succeeded ? nullptr : reply.first_of(0);
   if (own != nullptr) {
-    if (!is_revision(own->create_revision) || own->lease != place.session->lease) {
+    if (own->lease != place.session->lease) {  // not this place's: it must not be deleted
+      context_.sessions.retire(*place.session);
+      remove(place);
       return done(unknown_because(malformed));
     }
+    if (!is_revision(own->create_revision)) return done(unknown_because(malformed));
     place.revision = own->create_revision;
     return check_again(place);
   }
