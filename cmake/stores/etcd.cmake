@@ -6,7 +6,9 @@ set(latchkey_etcd_sources
   src/stores/etcd/lock_queue.cpp
   src/stores/etcd/lock_queue_acquire.cpp
   src/stores/etcd/lock_queue_holds.cpp
+  src/stores/etcd/lock_queue_subscriptions.cpp
   src/stores/etcd/place.cpp
+  src/stores/etcd/queue_keys.cpp
   src/stores/etcd/register.cpp
   src/stores/etcd/sessions.cpp
   src/stores/etcd/transport/byte_stream.cpp

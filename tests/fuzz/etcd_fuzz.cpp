@@ -7,7 +7,7 @@
 // Covers: src/stores/etcd/wire/messages.cpp src/stores/etcd/transport/grpc_call.cpp
 // Covers: src/stores/etcd/transport/http2_session.cpp src/stores/etcd/transport/grpc_transport.cpp
 // Covers: src/stores/etcd/lock_queue.cpp src/stores/etcd/lock_queue_acquire.cpp
-// Covers: src/stores/etcd/watches.cpp
+// Covers: src/stores/etcd/watches.cpp src/stores/etcd/queue_keys.cpp
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -106,7 +106,7 @@ class Server {
   std::string header() { return ProtobufWriter().number(3, amount()).take(); }
   std::string key_value() {
     static constexpr std::array<std::string_view, 8> keys{
-        "a", "a/", "a/5", "b/7", "a/0000000000000005", "", "latchkey/a", "{a}b/1"};
+        "a", "a/", "a/5", "b/7", "a/0000000000000005", "", "a/read/5", "a/write/5"};
     return ProtobufWriter()
         .bytes(1, keys[moves_.below(keys.size())])
         .number(2, amount())

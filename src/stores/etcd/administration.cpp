@@ -3,9 +3,8 @@
 #include "stores/etcd/administration.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <optional>
+#include <set>
 #include <utility>
 
 #include "core/text/glob.hpp"
@@ -13,43 +12,48 @@
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
-struct Counts {
-  std::uint64_t places = 0, markers = 0;
+/// All keys of one lock.
+struct LockKeys {
+  std::vector<KeyValue> places;
+  std::set<std::int64_t> markers;  ///< their leases
 };
 
-/// The name of the lock, if the last part of the key is its lease, as in every key of a lock.
-std::optional<std::string_view> lock_of(const KeyValue& key) {
-  const std::string_view text = key.key;
-  const std::size_t slash = text.rfind('/');
-  if (slash == std::string_view::npos || slash == 0 || key.lease == 0) return std::nullopt;
-  std::uint64_t lease = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + slash + 1, end, lease, 16);
-  const bool own =
-      error == std::errc() && stop == end && lease == static_cast<std::uint64_t>(key.lease);
-  return own ? std::optional(text.substr(0, slash)) : std::nullopt;
-}
-
 // In the range of the keys there is also one of a lock whose name is the prefix without its slash.
-std::map<std::string, Counts> counted_by_lock(const RangeReply& reply, const std::string& prefix) {
+std::map<std::string, LockKeys> by_lock(RangeReply&& reply, const std::string& prefix) {
   const std::string markers = marker_directory(prefix);
-  std::map<std::string, Counts> locks;
-  for (const KeyValue& key : reply.found) {
+  std::map<std::string, LockKeys> locks;
+  for (KeyValue& key : reply.found) {
     const auto name = lock_of(key);
     if (!name || !name->starts_with(prefix)) continue;
     if (name->starts_with(markers)) {
-      ++locks[std::string(name->substr(markers.size()))].markers;
+      locks[std::string(name->substr(markers.size()))].markers.insert(key.lease);
     } else {
-      ++locks[std::string(name->substr(prefix.size()))].places;
+      locks[std::string(name->substr(prefix.size()))].places.push_back(std::move(key));
     }
   }
   return locks;
 }
 
-void list_awaited(const std::map<std::string, Counts>& locks, Request& request) {
+/// A process that waits with a place and a marker, as for a READ, counts once: both have its lease.
+std::uint64_t waiters_of(const LockKeys& keys, const std::string& directory) {
+  const std::vector<bool> holds = holding(keys.places, directory);
+  std::uint64_t waiters = keys.markers.size();
+  for (std::size_t index = 0; index < holds.size(); ++index) {
+    if (!holds[index] && !keys.markers.contains(keys.places[index].lease)) ++waiters;
+  }
+  return waiters;
+}
+
+LockType type_of(KeyKind kind) noexcept {
+  if (kind == KeyKind::read) return LockType::READ;
+  return kind == KeyKind::write ? LockType::WRITE : LockType::REENTRANT;
+}
+
+void list_awaited(const std::map<std::string, LockKeys>& locks, const std::string& prefix,
+                  Request& request) {
   std::vector<std::pair<std::uint64_t, std::string>> found;
-  for (const auto& [name, counts] : locks) {
-    const std::uint64_t waiters = counts.markers + (counts.places > 0 ? counts.places - 1 : 0);
+  for (const auto& [name, keys] : locks) {
+    const std::uint64_t waiters = waiters_of(keys, prefix + name + '/');
     if (waiters > 0 && glob_matches(request.key, name)) found.emplace_back(waiters, name);
   }
   std::ranges::sort(found, [](const auto& one, const auto& other) {
@@ -72,8 +76,12 @@ void Administration::fail(Request& request, Sink& sink, const CallEnd& end) {
   context_.outbox.complete(request, sink, outcome_of(end, context_.prefix));
 }
 
+std::string Administration::directory_of(const Request& request) const {
+  return context_.prefix + std::string(request.key) + '/';
+}
+
 std::string Administration::queue_of(const Request& request) const {
-  const std::string directory = context_.prefix + std::string(request.key) + '/';
+  const std::string directory = directory_of(request);
   return encode_range(
       {.key = directory, .end = end_of_prefix(directory), .order = Range::Order::first_created});
 }
@@ -82,21 +90,27 @@ void Administration::inspect(Request& request, Sink& sink) {
   context_.link.call(Method::range, queue_of(request), [this, &request, &sink](CallEnd&& end) {
     if (!end.ok()) return fail(request, sink, end);
     const RangeReply reply = decode_range(end.reply);
+    const std::string directory = directory_of(request);
+    const std::vector<bool> holds = holding(reply.found, directory);
     LockInfo& info = *request.info;
     info.key = request.key;
     info.locked = !reply.found.empty();
-    for (const KeyValue& key : reply.found) {
+    for (std::size_t index = 0; index < reply.found.size(); ++index) {
+      const KeyValue& key = reply.found[index];
       HolderName name = holder_of(key);
-      if (&key != &reply.found.front()) {
+      if (!holds[index]) {
         info.queue.push_back(std::move(name.text));
         continue;
       }
+      const KeyKind kind = kind_of(key.key, directory);
+      info.type = type_of(kind);
       HolderInfo& holder = info.holders.emplace_back();
       holder.id = std::move(name.text);
       const std::size_t space = key.value.find(' ');
       if (!name.foreign && space != std::string::npos) {
         holder.announced = key.value.substr(space + 1);
       }
+      if (kind == KeyKind::read) continue;
       info.fencing_token = static_cast<std::uint64_t>(key.create_revision) << 16U;
     }
     context_.outbox.complete(request, sink, Outcome::Kind::granted);
@@ -109,42 +123,57 @@ void Administration::list(Request& request, Sink& sink) {
       encode_range({.key = begin, .end = end_of_prefix(context_.prefix), .keys_only = true});
   context_.link.call(Method::range, std::move(all), [this, &request, &sink](CallEnd&& end) {
     if (!end.ok()) return fail(request, sink, end);
-    const RangeReply reply = decode_range(end.reply);
-    const std::map<std::string, Counts> locks = counted_by_lock(reply, context_.prefix);
+    RangeReply reply = decode_range(end.reply);
     if (request.part != nullptr) {
       request.part->examined += reply.found.size();
       request.part->total = reply.found.size();
       request.part->cursor = {};
     }
+    const std::map<std::string, LockKeys> locks = by_lock(std::move(reply), context_.prefix);
     if (request.part != nullptr && request.part->awaited) {
-      list_awaited(locks, request);
+      list_awaited(locks, context_.prefix, request);
     } else {
-      for (const auto& [name, counts] : locks) {
-        if (counts.places > 0 && glob_matches(request.key, name)) request.names->push_back(name);
+      for (const auto& [name, keys] : locks) {
+        const bool matches = !keys.places.empty() && glob_matches(request.key, name);
+        if (matches) request.names->push_back(name);
       }
     }
     context_.outbox.complete(request, sink, Outcome::Kind::granted);
   });
 }
 
-// The holder's key alone: the next one in the queue is granted the lock.
+// The keys of the holders alone: the next one in the queue is granted the lock.
 void Administration::force_release(Request& request, Sink& sink) {
   context_.link.call(Method::range, queue_of(request), [this, &request, &sink](CallEnd&& end) {
     if (!end.ok()) return fail(request, sink, end);
-    const RangeReply reply = decode_range(end.reply);
-    if (reply.found.empty()) {
-      return context_.outbox.complete(request, sink, Outcome::Kind::gone);
+    RangeReply reply = decode_range(end.reply);
+    const std::vector<bool> holds = holding(reply.found, directory_of(request));
+    std::vector<KeyValue> holders;
+    for (std::size_t index = 0; index < holds.size(); ++index) {
+      if (holds[index]) holders.push_back(std::move(reply.found[index]));
     }
-    const KeyValue& holder = reply.found.front();
-    Transaction transaction(holder.key, {}, holder.create_revision);
-    context_.link.call(Method::txn, transaction.then_delete(holder.key).encode(),
-                       [this, &request, &sink](CallEnd&& deleted) {
-                         if (!deleted.ok()) return fail(request, sink, deleted);
-                         const bool done = decode_transaction(deleted.reply).succeeded;
-                         context_.outbox.complete(
-                             request, sink, done ? Outcome::Kind::granted : Outcome::Kind::gone);
-                       });
+    end_holds(request, sink, std::move(holders), false);
   });
+}
+
+// One after the other, the last one first.
+void Administration::end_holds(Request& request, Sink& sink, std::vector<KeyValue> holders,
+                               bool any) {
+  if (holders.empty()) {
+    return context_.outbox.complete(request, sink,
+                                    any ? Outcome::Kind::granted : Outcome::Kind::gone);
+  }
+  const KeyValue holder = std::move(holders.back());
+  holders.pop_back();
+  Transaction transaction;
+  transaction.if_created(holder.key, holder.create_revision).then_delete(holder.key);
+  context_.link.call(
+      Method::txn, transaction.encode(),
+      [this, &request, &sink, left = std::move(holders), any](CallEnd&& deleted) mutable {
+        if (!deleted.ok()) return fail(request, sink, deleted);
+        const bool existed = decode_transaction(deleted.reply).succeeded;
+        end_holds(request, sink, std::move(left), any || existed);
+      });
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

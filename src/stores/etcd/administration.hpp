@@ -23,8 +23,10 @@ class Administration {
   void inspect(Request& request, Sink& sink);
   void list(Request& request, Sink& sink);
   void force_release(Request& request, Sink& sink);
+  void end_holds(Request& request, Sink& sink, std::vector<KeyValue> holders, bool any);
   void fail(Request& request, Sink& sink, const CallEnd& end);
-  /// The encoded read of the keys of the request's lock: the first one found is the holder's.
+  [[nodiscard]] std::string directory_of(const Request& request) const;
+  /// The encoded read of the keys of the request's lock, in the order of their creation.
   [[nodiscard]] std::string queue_of(const Request& request) const;
 
   RecipeContext& context_;

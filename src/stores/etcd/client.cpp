@@ -24,7 +24,7 @@ EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
 
 Capabilities EtcdClient::capabilities() const noexcept {
   Capabilities offered;
-  offered.fair = offered.fenced = offered.tokens = true;
+  offered.fair = offered.read_write = offered.fenced = offered.tokens = true;
   offered.pushes = offered.grants = true;
   offered.administration = true;
   offered.watches = context_.watches_holds;

@@ -62,13 +62,13 @@ void LockQueue::start_request() {
   switch (current_.request->verb) {
     case Verb::acquire: return acquire();
     case Verb::renew:
-    case Verb::verify: return check_hold();
+    case Verb::verify:
+    case Verb::downgrade: return check_hold();
     case Verb::release:
     case Verb::leave: return end_hold();
     case Verb::subscribe: return subscribe();
     case Verb::unsubscribe: return unsubscribe();
     case Verb::acquire_all:
-    case Verb::downgrade:
     case Verb::expire:
     case Verb::inspect:
     case Verb::list:
@@ -108,12 +108,10 @@ Place* LockQueue::find(const HoldId& id) noexcept {
 }
 
 Place& LockQueue::add_place(Session& session) {
-  std::string key = directory_ + session.hex;
   Place& place = places_.emplace_back();
   place.timer = context_.timers.end();
   place.id = current_.request->id;
   place.session = &session;
-  place.key = std::move(key);
   ++session.keys;
   return place;
 }
@@ -167,13 +165,16 @@ void LockQueue::transact(Place& place, std::string transaction, Clock::time_poin
 }
 
 std::string LockQueue::check(const Place& place) const {
-  Transaction transaction(place.key, {}, place.revision);
-  transaction.then_range({.key = directory_,
-                          .end = directory_end_,
-                          .order = Range::Order::last_created,
-                          .limit = 1,
-                          .max_create_revision = place.revision - 1,
-                          .keys_only = true});
+  Transaction transaction;
+  transaction.if_created(place.key, place.revision);
+  for (const KeyRange& range : excluding(kind_of(place.type), directory_)) {
+    transaction.then_range({.key = range.begin,
+                            .end = range.end,
+                            .order = Range::Order::last_created,
+                            .limit = 1,
+                            .max_create_revision = place.revision - 1,
+                            .keys_only = true});
+  }
   return transaction.encode();
 }
 
@@ -233,6 +234,7 @@ void LockQueue::start_over(Clock::time_point now) noexcept {
   for (Place& place : places_) {
     place.watch = 0;
     place.watched.clear();
+    if (place.key_of == Place::KeyOf::writer) doubt_key(place);
     if (place.stage != Stage::unsettled) continue;
     context_.sessions.retire(*place.session);
     place.ends = std::max(now, place.ends == Clock::never() ? later(now, place.lease) : place.ends);

@@ -13,6 +13,7 @@
 
 #include "stores/driver/outbox.hpp"
 #include "stores/etcd/place.hpp"
+#include "stores/etcd/queue_keys.hpp"
 #include "stores/etcd/sessions.hpp"
 #include "stores/etcd/watches.hpp"
 
@@ -31,9 +32,9 @@ struct RecipeContext {
   std::vector<std::string> idle{};  ///< names of queues that may have nothing left
 };
 
-/// The recipe of Go's concurrency.Mutex: each place is a key under the lock's name with the lease
-/// of a session, the key with the lowest create revision holds the lock, and a place waits for the
-/// deletion of the key in front of it. The operations of one lock run one after the other.
+/// The recipes of Go's concurrency.Mutex and RWMutex: each place is a key under the lock's name
+/// with the lease of a session, and waits for the deletion of the last key that was created before
+/// it and excludes it (KeyKind). The operations of one lock run one after the other.
 class LockQueue {
  public:
   LockQueue(RecipeContext& context, std::string name);
@@ -84,8 +85,7 @@ class LockQueue {
   // --- acquire ---
   void acquire();
   void enter(Place& place);
-  void on_tried(Place& place, TransactionReply&& reply);
-  void on_entered(Place& place, TransactionReply&& reply);
+  void on_entered(Place& place, const TransactionReply& reply, bool queues);
   void check_again(Place& place);
   void grant(Place& place);
   void wait(Place& place, const KeyValue* predecessor, std::int64_t revision,
@@ -94,6 +94,10 @@ class LockQueue {
 
   // --- holds ---
   void check_hold();
+  void become_reader(Place& place);
+  [[nodiscard]] std::string replacement(const Place& place) const;
+  [[nodiscard]] bool on_replacement(Place& place, const TransactionReply& reply);
+  void doubt_key(Place& place) noexcept;
   void watch_hold(Place& place, std::int64_t revision);
   void on_hold_watch(Place& place, std::int64_t revision, const WatchReply& reply);
   void delete_key(const Place& place, OnDeleted on_deleted);
@@ -121,6 +125,10 @@ class LockQueue {
   [[nodiscard]] bool has_stale_marker() const noexcept {
     return !marker_.empty() && !has_subscription(Subscription::To::releases);
   }
+  /// Whether a grant is told to whoever subscribes to it. Other places try again.
+  [[nodiscard]] static bool awaits_grant(const Place& place) noexcept {
+    return place.type == LockType::FAIR || place.queues;
+  }
   [[nodiscard]] bool is_subscribed(const Place& place) const noexcept;
   [[nodiscard]] bool has_subscription(Subscription::To to) const noexcept;
 
@@ -134,7 +142,7 @@ class LockQueue {
   /// Runs a transaction and assures the session meanwhile; `then` gets both results.
   void transact(Place& place, std::string transaction, Clock::time_point until,
                 Clock::time_point asked, Then then);
-  /// A transaction: if the key of the place still exists, it reads the key in front of it.
+  /// A transaction: if the key of the place still exists, it reads the key that it waits for.
   [[nodiscard]] std::string check(const Place& place) const;
 
   RecipeContext& context_;

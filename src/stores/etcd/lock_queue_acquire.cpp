@@ -1,6 +1,7 @@
 // The queue of one lock: acquire, grants, and the watches that end a wait.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "stores/etcd/lock_queue.hpp"
@@ -18,22 +19,23 @@ constexpr milliseconds queued_stay = std::chrono::seconds(10);
 constexpr const char* malformed = "malformed reply to a transaction";
 
 bool takes_place(const Request& request) noexcept {
-  return request.type == LockType::FAIR ? request.queue_wait.count() > 0 : request.queues;
+  const bool by_its_type =
+      request.type == LockType::FAIR || kind_of(request.type) != KeyKind::plain;
+  return request.queues || (by_its_type && request.queue_wait.count() > 0);
 }
 
+// A place that the type takes ends with the lease: for so long its owner repeats a release that had
+// no reply.
 milliseconds stay_of(const Request& request) noexcept {
-  return request.type == LockType::FAIR ? request.queue_wait : queued_stay;
+  if (request.type == LockType::FAIR) return request.queue_wait;
+  return request.queues ? queued_stay : request.lease;
 }
 
-std::string value_of(const Request& request) {
-  std::string value = request.id.text();
-  if (!request.note.empty()) value.append(" ").append(request.note);
-  return value;
-}
-
-const KeyValue* front_of(const TransactionReply& reply, std::size_t range) noexcept {
-  const bool any = range < reply.ranges.size() && !reply.ranges[range].found.empty();
-  return any ? &reply.ranges[range].found.front() : nullptr;
+void name_holder(Outcome& outcome, const KeyValue* holder) {
+  if (holder == nullptr) return;
+  HolderName name = holder_of(*holder);
+  outcome.holder_is_foreign = name.foreign;
+  if (!name.foreign) outcome.holder = std::move(name.text);
 }
 
 }  // namespace
@@ -54,72 +56,77 @@ void LockQueue::acquire() {
   });
 }
 
-// An attempt that takes no place puts its key only if there is none.
+// Puts the key if there is none, and an attempt that takes no place only if nobody excludes it.
+// What is read of the queue was there before the key.
 void LockQueue::enter(Place& place) {
   const Request& request = *current_.request;
   place.sink = current_.sink;
   place.type = request.type;
+  place.key = key_of(kind_of(request.type), directory_, place.session->lease);
+  place.key_of = Place::KeyOf::its_type;
   place.lease = request.lease;
   place.tokens = request.tokens;
   place.fenced = request.wants_token();
+  place.queues = request.queues;
   place.stage = Stage::unsettled;
   const Range first{
       .key = directory_, .end = directory_end_, .order = Range::Order::first_created, .limit = 1};
   const bool queues = takes_place(request);
-  Transaction transaction =
-      queues ? Transaction(place.key, {}, 0) : Transaction(directory_, directory_end_, 0);
-  transaction.then_put(place.key, value_of(request), place.session->lease);
-  if (queues) {
-    transaction.then_range(first);
-    transaction.then_range({.key = directory_,
-                            .end = directory_end_,
+  Transaction transaction;
+  transaction.if_created(place.key, 0);
+  if (queues) transaction.then_range(first);
+  for (const KeyRange& range : excluding(kind_of(request.type), directory_)) {
+    if (!queues) {
+      transaction.if_none_after(0, range.begin, range.end);
+      continue;
+    }
+    transaction.then_range({.key = range.begin,
+                            .end = range.end,
                             .order = Range::Order::last_created,
-                            .limit = 2,
+                            .limit = 1,
                             .keys_only = true});
-    transaction.else_range(first).else_range({.key = place.key, .keys_only = true});
-  } else {
-    transaction.else_range(first);
   }
+  transaction.then_put(place.key, value_of(request), place.session->lease);
+  transaction.else_range({.key = place.key, .keys_only = true}).else_range(first);
   transact(place, transaction.encode(), later(request.sent, request.lease), {},
            [this, &place, queues](CallEnd&& end, Assurance assurance) {
              if (!end.ok() || assurance != Assurance::given) {
                return fail_acquire(place, end, assurance);
              }
-             TransactionReply reply = decode_transaction(end.reply);
-             queues ? on_entered(place, std::move(reply)) : on_tried(place, std::move(reply));
+             on_entered(place, decode_transaction(end.reply), queues);
            });
 }
 
-// The first key may be this place's own, made by an acquire whose reply was lost.
-void LockQueue::on_tried(Place& place, TransactionReply&& reply) {
-  const KeyValue* const first = front_of(reply, 0);
-  if (reply.succeeded || (first != nullptr && first->key == place.key)) {
-    const std::int64_t revision = reply.succeeded ? reply.revision : first->create_revision;
-    if (!is_revision(revision)) return done(unknown_because(malformed));
-    place.revision = revision;
-    return grant(place);
+// The key may be there already, made by an acquire whose reply was lost.
+void LockQueue::on_entered(Place& place, const TransactionReply& reply, bool queues) {
+  const KeyValue* const own = reply.succeeded ? nullptr : reply.first_of(0);
+  if (own != nullptr) {
+    if (own->lease != place.session->lease) {  // not this place's: it must not be deleted
+      context_.sessions.retire(*place.session);
+      remove(place);
+      return done(unknown_because(malformed));
+    }
+    if (!is_revision(own->create_revision)) return done(unknown_because(malformed));
+    place.revision = own->create_revision;
+    return check_again(place);
   }
-  Outcome outcome;
-  outcome.kind = Outcome::Kind::busy;
-  if (first != nullptr) {
-    HolderName holder = holder_of(*first);
-    outcome.holder_is_foreign = holder.foreign;
-    if (!holder.foreign) outcome.holder = std::move(holder.text);
+  if (!reply.succeeded) {
+    if (queues) return done(unknown_because(malformed));
+    Outcome outcome;
+    outcome.kind = Outcome::Kind::busy;
+    name_holder(outcome, reply.first_of(1));
+    remove(place);
+    return done(std::move(outcome));
   }
-  remove(place);
-  done(std::move(outcome));
-}
-
-void LockQueue::on_entered(Place& place, TransactionReply&& reply) {
-  const KeyValue* const first = front_of(reply, 0);
-  const KeyValue* const own = front_of(reply, 1);
-  if (first == nullptr || own == nullptr) return done(unknown_because(malformed));
-  const std::int64_t revision = reply.succeeded ? reply.revision : own->create_revision;
-  if (!is_revision(revision)) return done(unknown_because(malformed));
-  place.revision = revision;
-  if (first->key == place.key) return grant(place);
-  if (!reply.succeeded) return check_again(place);
-  wait(place, &reply.ranges[1].found.back(), reply.revision, first);
+  const std::size_t read = queues ? 1 + excluding(kind_of(place.type), directory_).size() : 0;
+  if (!is_revision(reply.revision) || reply.ranges.size() < read) {
+    return done(unknown_because(malformed));
+  }
+  place.revision = reply.revision;
+  if (!queues) return grant(place);
+  const KeyValue* const predecessor = last_created(std::span(reply.ranges).subspan(1));
+  predecessor == nullptr ? grant(place)
+                         : wait(place, predecessor, reply.revision, reply.first_of(0));
 }
 
 // Handles the repeated acquire of a holder, or of a place in the queue.
@@ -127,6 +134,7 @@ void LockQueue::check_again(Place& place) {
   const Request& request = *current_.request;
   place.lease = request.lease;
   place.sink = current_.sink;
+  place.queues = request.queues;
   transact(place, check(place), later(request.sent, request.lease), {},
            [this, &place](CallEnd&& end, Assurance assurance) {
              if (!end.ok() || assurance != Assurance::given) {
@@ -138,7 +146,7 @@ void LockQueue::check_again(Place& place) {
                place.revision = 0;
                return enter(place);
              }
-             const KeyValue* const predecessor = front_of(reply, 0);
+             const KeyValue* const predecessor = last_created(reply.ranges);
              predecessor == nullptr ? grant(place)
                                     : wait(place, predecessor, reply.revision, nullptr);
            });
@@ -165,11 +173,7 @@ void LockQueue::wait(Place& place, const KeyValue* predecessor, std::int64_t rev
   outcome.kind = Outcome::Kind::busy;
   const bool fair = place.type == LockType::FAIR;
   outcome.place = static_cast<std::uint64_t>(fair ? revision : place.revision);
-  if (holder != nullptr) {
-    HolderName name = holder_of(*holder);
-    outcome.holder_is_foreign = name.foreign;
-    if (!name.foreign) outcome.holder = std::move(name.text);
-  }
+  name_holder(outcome, holder);
   done(std::move(outcome));
 }
 
@@ -224,47 +228,6 @@ void LockQueue::watch_predecessor(Place& place, const std::string& key, std::int
 
 void LockQueue::stop_watching(Place& place) noexcept {
   if (place.watch != 0) context_.watches.cancel(std::exchange(place.watch, 0));
-}
-
-// etcd ends a watch that begins with a revision that it has compacted away. The waiters are then
-// notified, and the next watch begins when it is made.
-void LockQueue::watch_releases(std::int64_t begin, bool completes) {
-  stop_watching_releases();
-  watches_releases_ = false;
-  releases_watch_ = context_.watches.start(
-      Watches::Purpose::wait, directory_, directory_end_, begin,
-      [this, completes](const WatchReply& reply) { on_releases(reply, completes); });
-}
-
-// A watch that is made again on the next connection may have missed something.
-void LockQueue::on_releases(const WatchReply& reply, bool completes) {
-  using To = Subscription::To;
-  const bool is_first = !watches_releases_;
-  if (reply.created) watches_releases_ = true;
-  if (!reply.deleted.empty() || reply.cancelled || (reply.created && !is_first)) {
-    for (const Subscription& one : subscriptions_) {
-      if (one.to != To::releases) continue;
-      context_.outbox.notify(*one.sink, Notification::Kind::released, name_);
-    }
-  }
-  if (reply.cancelled) {
-    stop_watching_releases();
-    try_again_later();
-  }
-  if (!completes || !is_first) return;
-  if (reply.created) return done(Outcome::Kind::granted);
-  CallEnd lost;
-  lost.text = "etcd has not confirmed the watch";
-  fail_subscription(lost);
-}
-
-void LockQueue::resume_watches() {
-  for (const Place& place : places_) {
-    if (place.stage == Place::Stage::waiting && place.watch == 0) push(Task::promote, place.id);
-  }
-  if (has_subscription(Subscription::To::releases) && releases_watch_ == 0) {
-    watch_releases(0, false);
-  }
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

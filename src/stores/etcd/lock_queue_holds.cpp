@@ -1,4 +1,4 @@
-// The queue of one lock: holds, grants without a request, and subscriptions.
+// The queue of one lock: holds, their ends, and grants without a request.
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <utility>
@@ -17,22 +17,31 @@ constexpr milliseconds repeat_pause = std::chrono::seconds(1);
 
 }  // namespace
 
-// A renewal proves that the session lasts as long as the lease; verify changes nothing.
+// A renewal and a downgrade prove that the session lasts as long as the lease; verify changes
+// nothing, except that it may complete a downgrade.
 void LockQueue::check_hold() {
   const Request& request = *current_.request;
   Place* const place = find(request.id);
   if (place == nullptr || place->stage != Stage::held) return done(Outcome::Kind::gone);
-  const bool renews = request.verb == Verb::renew;
+  const bool renews = request.verb != Verb::verify;
+  if (request.verb == Verb::downgrade) become_reader(*place);
+  const bool replaces = place->key_of != Place::KeyOf::its_type;
+  if (replaces) stop_watching(*place);  // its key may be deleted now
   const Clock::time_point until = renews ? later(request.sent, request.lease) : Clock::time_point{};
-  transact(*place, check(*place), until, {},
-           [this, place, renews](CallEnd&& end, Assurance assurance) {
+  transact(*place, replaces ? replacement(*place) : check(*place), until, {},
+           [this, place, renews, replaces](CallEnd&& end, Assurance assurance) {
              if (assurance == Assurance::lost) {
                if (current_place_ != nullptr) remove(*place);
                return done(Outcome::Kind::gone);
              }
-             if (!end.ok()) return done(outcome_of(end, directory_));
+             if (!end.ok()) {
+               Outcome outcome = outcome_of(end, directory_);
+               const bool ran = outcome.kind == Outcome::Kind::unknown && !outcome.never_ran;
+               if (replaces && ran) doubt_key(*place);
+               return done(std::move(outcome));
+             }
              const TransactionReply reply = decode_transaction(end.reply);
-             if (!reply.succeeded) {
+             if (!(replaces ? on_replacement(*place, reply) : reply.succeeded)) {
                remove(*place);
                return done(Outcome::Kind::gone);
              }
@@ -44,6 +53,54 @@ void LockQueue::check_hold() {
              if (current_.request->watch) watch_hold(*place, reply.revision);
              done(Outcome::Kind::granted);
            });
+}
+
+// Its key stays at first: the next check replaces it.
+void LockQueue::become_reader(Place& place) {
+  if (place.type != LockType::WRITE) return;
+  place.type = LockType::READ;
+  place.fenced = false;
+  place.key_of = Place::KeyOf::writer;
+}
+
+// A reader's key that is made now is behind everybody who waits. Whoever the reader excludes would
+// be granted the lock then, so the key is replaced only if there is no such key; it is nobody's
+// loss if there is one, because a reader that comes now waits for that one.
+std::string LockQueue::replacement(const Place& place) const {
+  const std::string reader = key_of(KeyKind::read, directory_, place.session->lease);
+  Transaction transaction;
+  transaction.if_created(place.key, place.revision);
+  for (const KeyRange& range : excluding(KeyKind::read, directory_)) {
+    transaction.if_none_after(place.revision, range.begin, range.end);
+  }
+  transaction.then_delete(place.key);
+  transaction.then_put(reader, value_of(*current_.request), place.session->lease);
+  transaction.else_range({.key = place.key, .keys_only = true});
+  transaction.else_range({.key = reader, .keys_only = true});
+  return transaction.encode();
+}
+
+// False: the hold has no key any more. A key that may have been replaced stays in doubt as long as
+// it is there, because the attempt may still run.
+bool LockQueue::on_replacement(Place& place, const TransactionReply& reply) {
+  const KeyValue* const writer = reply.succeeded ? nullptr : reply.first_of(0);
+  if (writer != nullptr && writer->create_revision == place.revision) return true;
+  const KeyValue* const reader = reply.first_of(1);
+  const bool replaced = reader != nullptr && reader->lease == place.session->lease;
+  const std::int64_t revision = reply.succeeded ? reply.revision
+                                : replaced      ? reader->create_revision
+                                                : 0;
+  if (!is_revision(revision)) return false;
+  place.key = key_of(KeyKind::read, directory_, place.session->lease);
+  place.key_of = Place::KeyOf::its_type;
+  place.revision = revision;
+  return true;
+}
+
+// The session takes no new keys, so both names stay this place's own.
+void LockQueue::doubt_key(Place& place) noexcept {
+  place.key_of = Place::KeyOf::either;
+  if (place.session->stage == Session::Stage::alive) context_.sessions.retire(*place.session);
 }
 
 // The watch begins after the revision at which the check has found the key, so it misses no
@@ -70,19 +127,22 @@ void LockQueue::on_hold_watch(Place& place, std::int64_t revision, const WatchRe
 }
 
 // The key is named after the session, so a later place may have it again. A deletion that arrives
-// late must not end that one, so it compares the revision. Without one there is none to end: the
-// session takes no new keys, or has ended.
+// late must not end that one, so it compares the revision. Without one, or in doubt, there is no
+// later one: the session takes no new keys, or has ended.
 void LockQueue::delete_key(const Place& place, OnDeleted on_deleted) {
-  const bool compares = place.revision != 0;
-  std::string request =
-      compares ? Transaction(place.key, {}, place.revision).then_delete(place.key).encode()
-               : encode_delete(place.key);
-  context_.link.call(compares ? Method::txn : Method::delete_range, std::move(request),
+  const bool in_doubt = place.key_of == Place::KeyOf::either;
+  const bool compares = place.revision != 0 && !in_doubt;
+  Transaction transaction;
+  if (compares) transaction.if_created(place.key, place.revision);
+  transaction.then_delete(place.key);
+  if (in_doubt) {
+    transaction.then_delete(key_of(KeyKind::read, directory_, place.session->lease));
+  }
+  context_.link.call(Method::txn, transaction.encode(),
                      [compares, on_deleted = std::move(on_deleted)](CallEnd&& end) {
                        if (!end.ok()) return on_deleted(std::move(end), false);
-                       const bool existed = compares ? decode_transaction(end.reply).succeeded
-                                                     : decode_deleted(end.reply) > 0;
-                       on_deleted(std::move(end), existed);
+                       const TransactionReply reply = decode_transaction(end.reply);
+                       on_deleted(std::move(end), compares ? reply.succeeded : reply.deleted > 0);
                      });
 }
 
@@ -116,13 +176,13 @@ void LockQueue::end_hold_of_another() {
     const auto found = std::ranges::find_if(
         reply.found, [&](const KeyValue& key) { return holder_of(key).text == id; });
     if (found == reply.found.end()) return done(Outcome::Kind::gone);
-    Transaction transaction(found->key, {}, found->create_revision);
-    context_.link.call(Method::txn, transaction.then_delete(found->key).encode(),
-                       [this](CallEnd&& deleted) {
-                         if (!deleted.ok()) return done(outcome_of(deleted, directory_));
-                         const bool existed = decode_transaction(deleted.reply).succeeded;
-                         done(existed ? Outcome::Kind::granted : Outcome::Kind::gone);
-                       });
+    Transaction transaction;
+    transaction.if_created(found->key, found->create_revision).then_delete(found->key);
+    context_.link.call(Method::txn, transaction.encode(), [this](CallEnd&& deleted) {
+      if (!deleted.ok()) return done(outcome_of(deleted, directory_));
+      const bool existed = decode_transaction(deleted.reply).succeeded;
+      done(existed ? Outcome::Kind::granted : Outcome::Kind::gone);
+    });
   });
 }
 
@@ -131,7 +191,8 @@ void LockQueue::end_hold_of_another() {
 void LockQueue::promote() {
   Place* const place = find(current_.id);
   if (place == nullptr || place->stage != Stage::waiting) return done(Outcome::Kind::gone);
-  if (place->first && !is_subscribed(*place)) return done(Outcome::Kind::busy);
+  const bool awaits = awaits_grant(*place);
+  if (place->first && awaits && !is_subscribed(*place)) return done(Outcome::Kind::busy);
   const Clock::time_point now = context_.clock.now();
   transact(*place, check(*place), later(now, place->lease), now,
            [this, place](CallEnd&& end, Assurance assurance) {
@@ -149,10 +210,13 @@ void LockQueue::on_promoted(Place& place, TransactionReply&& reply) {
     context_.outbox.notify(*place.sink, Notification::Kind::released, name_, place.id);
     return remove(place);
   }
-  const bool free = reply.ranges.empty() || reply.ranges[0].found.empty();
-  if (!free) return watch_predecessor(place, reply.ranges[0].found[0].key, reply.revision);
+  const KeyValue* const predecessor = last_created(reply.ranges);
+  if (predecessor != nullptr) return watch_predecessor(place, predecessor->key, reply.revision);
   stop_watching(place);
   place.first = true;
+  if (!awaits_grant(place)) {
+    return context_.outbox.notify(*place.sink, Notification::Kind::released, name_, place.id);
+  }
   if (!is_subscribed(place)) return;
   const bool fair = place.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(place.lease, fair ? fair_grant_lease : grant_lease);
@@ -182,118 +246,6 @@ void LockQueue::expire() {
     }
     done(Outcome::Kind::granted);
   });
-}
-
-bool LockQueue::is_subscribed(const Place& place) const noexcept {
-  return std::ranges::any_of(subscriptions_, [&](const Subscription& one) {
-    if (one.to == Subscription::To::turn) return one.id == place.id;
-    return one.to == Subscription::To::grants && place.type != LockType::FAIR &&
-           one.id.space == place.id.space;
-  });
-}
-
-bool LockQueue::has_subscription(Subscription::To to) const noexcept {
-  return std::ranges::find(subscriptions_, to, &Subscription::to) != subscriptions_.end();
-}
-
-// Grants are told to whoever is known here; for releases etcd is asked to tell them, and a key
-// shows others that somebody waits. A caller that repeats its subscription has one.
-void LockQueue::subscribe() {
-  using To = Subscription::To;
-  const Request& request = *current_.request;
-  const To to = subscribes_to(request);
-  const bool first = to == To::releases && !has_subscription(To::releases);
-  const Subscription wanted{to, request.id, current_.sink};
-  if (std::ranges::find(subscriptions_, wanted) == subscriptions_.end()) {
-    subscriptions_.push_back(wanted);
-  }
-  if (!first) {
-    for (const Place& place : places_) {
-      if (place.first && is_subscribed(place)) push(Task::promote, place.id);
-    }
-    return done(Outcome::Kind::granted);
-  }
-  const auto any = [](const Session&) { return true; };
-  context_.sessions.obtain(any, [this](Session* session, CallEnd&& failed) {
-    if (session == nullptr) return fail_subscription(failed);
-    std::string marker = marker_directory(context_.prefix) + name_ + '/' + session->hex;
-    if (marker_.empty() || marker_ == marker) return mark(std::move(marker), session->lease);
-    // That of another session, which may last, goes first: only one is known.
-    delete_marker([this, marker = std::move(marker), lease = session->lease](CallEnd&& end) {
-      end.ok() ? mark(marker, lease) : fail_subscription(end);
-    });
-  });
-}
-
-// A request without a reply may still run, after the marker was deleted: not without its session.
-void LockQueue::mark(std::string marker, std::int64_t lease) {
-  const bool fresh = marker_.empty();
-  marker_ = std::move(marker);
-  context_.link.call(Method::put, encode_put(marker_, {}, lease), [this, fresh](CallEnd&& end) {
-    const std::int64_t revision = end.ok() ? decode_transaction(end.reply).revision : 0;
-    if (is_revision(revision)) return watch_releases(revision + 1, true);
-    if (end.ok()) {
-      end.status = GrpcStatus::no_answer;
-      end.text = "malformed reply to Put";
-    }
-    const Outcome outcome = outcome_of(end, marker_);
-    const bool settled = outcome.never_ran || outcome.kind == Outcome::Kind::refused;
-    if (!settled) context_.sessions.retire_of(marker_);
-    if (settled && fresh) marker_.clear();
-    fail_subscription(end);
-  });
-}
-
-// The key may have been made.
-void LockQueue::fail_subscription(const CallEnd& end) {
-  std::erase_if(subscriptions_,
-                [](const auto& one) { return one.to == Subscription::To::releases; });
-  if (has_stale_marker()) push(Task::unmark, {});
-  done(outcome_of(end, directory_));
-}
-
-void LockQueue::unsubscribe() {
-  using To = Subscription::To;
-  const Request& request = *current_.request;
-  const To to = subscribes_to(request);
-  const auto found = std::ranges::find_if(subscriptions_, [&](const Subscription& one) {
-    return one.to == to && one.sink == current_.sink &&
-           (to == To::releases || one.id == request.id);
-  });
-  if (found != subscriptions_.end()) subscriptions_.erase(found);
-  to == To::releases ? unmark() : done(Outcome::Kind::granted);
-}
-
-LockQueue::Subscription::To LockQueue::subscribes_to(const Request& request) noexcept {
-  using To = Subscription::To;
-  if (request.type == LockType::FAIR) return To::turn;
-  return request.queues ? To::grants : To::releases;
-}
-
-// As the end of a subscription, or because the key may be there although the subscription failed or
-// its end had no reply. The watch may outlast the marker, whose session has ended.
-void LockQueue::unmark() {
-  if (has_subscription(Subscription::To::releases)) return done(Outcome::Kind::granted);
-  stop_watching_releases();
-  if (marker_.empty()) return done(Outcome::Kind::granted);
-  delete_marker([this](CallEnd&& end) {
-    end.ok() ? done(Outcome::Kind::granted) : done(outcome_of(end, directory_));
-  });
-}
-
-void LockQueue::delete_marker(std::function<void(CallEnd&&)> on_deleted) {
-  context_.link.call(Method::delete_range, encode_delete(marker_),
-                     [this, on_deleted = std::move(on_deleted)](CallEnd&& end) {
-                       end.ok() ? marker_.clear() : try_again_later();
-                       on_deleted(std::move(end));
-                     });
-}
-
-void LockQueue::try_again_later() {
-  constexpr std::chrono::seconds pause{1};
-  ExpiryTimers& timers = context_.timers;
-  if (retry_timer_ != timers.end()) return;
-  retry_timer_ = timers.emplace(later(context_.clock.now(), pause), Expiry{this, {}});
 }
 
 }  // namespace latchkey::inline v1::detail::etcd

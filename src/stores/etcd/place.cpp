@@ -8,6 +8,8 @@
 
 #include <latchkey/detail/in_quotes.hpp>
 
+#include "stores/etcd/queue_keys.hpp"
+
 namespace latchkey::inline v1::detail::etcd {
 namespace {
 
@@ -23,10 +25,16 @@ bool is_exhausted_for_good(const std::string& text) noexcept {
 
 }  // namespace
 
+std::string value_of(const Request& request) {
+  std::string value = request.id.text();
+  if (!request.note.empty()) value.append(" ").append(request.note);
+  return value;
+}
+
 HolderName holder_of(const KeyValue& key) {
   const std::string id = key.value.substr(0, key.value.find(' '));
   if (HoldId::parse(id)) return {id, false};
-  return {"an etcd client with the lease " + key.key.substr(key.key.rfind('/') + 1), true};
+  return {"an etcd client with the lease " + hex_of(key.lease), true};
 }
 
 Outcome unknown_because(std::string why) {

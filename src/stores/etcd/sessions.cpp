@@ -3,22 +3,12 @@
 #include "stores/etcd/sessions.hpp"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <utility>
 
+#include "stores/etcd/queue_keys.hpp"
 #include "stores/etcd/wire/messages.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
-namespace {
-
-std::string hex_of(std::int64_t lease) {
-  char text[17] = {};
-  std::snprintf(text, sizeof text, "%" PRIx64, static_cast<std::uint64_t>(lease));
-  return text;
-}
-
-}  // namespace
 
 Sessions::Sessions(EtcdConnection& link, Clock& clock, std::chrono::seconds timeout,
                    std::function<void(Session&)> on_lost)

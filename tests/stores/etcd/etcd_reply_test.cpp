@@ -66,6 +66,40 @@ TEST(EtcdReplies, AGrantWithARevisionThatEtcdCannotHaveMadeIsUnknown) {
   }
 }
 
+// A reply that says nothing of the keys in front would grant a lock that others hold.
+TEST(EtcdReplies, AGrantOfAPlaceWithoutTheKeysInFrontOfItIsUnknown) {
+  for (const LockType type : {LockType::READ, LockType::WRITE, LockType::FAIR}) {
+    const ServingEtcd server([](const FakeEtcd::Call& call) { return with_grants(call); });
+    testing::Probe probe = server.connect();
+    const Outcome outcome = probe.acquire("k", type, probe.fresh_id(), 5s, 5s);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown) << to_string(type);
+    EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
+  }
+}
+
+// The name may be one that Go has made of the time.
+TEST(EtcdReplies, AKeyOfAnotherLeaseIsNotTheOwnOne) {
+  const std::string key =
+      ProtobufWriter().bytes(1, "k/read/5").number(2, 7).number(6, 6).take();  // its lease is 6
+  const std::string range = ProtobufWriter().message(2, key).take();
+  const std::string failed = ProtobufWriter()
+                                 .message(1, ProtobufWriter().number(3, 7).take())
+                                 .message(3, ProtobufWriter().message(1, range).take())
+                                 .take();
+  const ServingEtcd server([&](const FakeEtcd::Call& call) {
+    return call.path.ends_with("/Txn")
+               ? etcd_wire::head(call.stream) + etcd_wire::message(call.stream, failed) +
+                     etcd_wire::trailer(call.stream)
+               : without_watches(call);
+  });
+  testing::Probe probe = server.connect();
+  for (const auto wait : {0s, 5s}) {
+    const Outcome outcome = probe.acquire("k", LockType::READ, probe.fresh_id(), 5s, wait);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::unknown);
+    EXPECT_NE(outcome.reason.find("malformed"), std::string::npos) << outcome.reason;
+  }
+}
+
 // A field that was cut off counted as the end of its message, and the fields before it granted the
 // lock.
 TEST(EtcdReplies, AMessageThatIsCutOffGrantsNothing) {

@@ -12,6 +12,7 @@
 #include "etcd_fixture.hpp"
 #include "exhaustion/scarce_memory.hpp"
 #include "stores/scarce_memory_cases.hpp"
+#include "support/lock_types.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -30,21 +31,22 @@ class EtcdWithoutMemory : public ::testing::Test {
 
 // Requests were lost, and their callers waited for as long as the process ran.
 TEST_F(EtcdWithoutMemory, AnAcquireAndAReleaseEndByTheirWait) {
-  for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::FENCED}) {
+  for (const LockType type : all_types) {
     SCOPED_TRACE(to_string(type));
     cases.acquire_and_release(type);
   }
 }
 
 TEST_F(EtcdWithoutMemory, AWaitEndsInTimeAndLeavesNoPlaceInTheQueue) {
-  for (const LockType type : {LockType::REENTRANT, LockType::FAIR}) {
+  for (const LockType type :
+       {LockType::REENTRANT, LockType::FAIR, LockType::READ, LockType::WRITE}) {
     SCOPED_TRACE(to_string(type));
     cases.wait_in_vain(type);
   }
 }
 
 TEST_F(EtcdWithoutMemory, AWaiterGoesOnWhileAnotherCallLacksMemory) {
-  for (const LockType type : {LockType::REENTRANT, LockType::FAIR}) {
+  for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::WRITE}) {
     SCOPED_TRACE(to_string(type));
     cases.acquire_while_another_waits(type);
   }

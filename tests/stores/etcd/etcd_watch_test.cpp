@@ -97,7 +97,7 @@ class EtcdWatch : public ::testing::Test {
 TEST_F(EtcdWatch, ADeletedKeyIsLostAtOnceWhateverItsType) {
   const Locks locks = connect();
   EXPECT_TRUE(locks.capabilities().watches);
-  for (const LockType type : {REENTRANT, FENCED, FAIR}) {
+  for (const LockType type : {REENTRANT, FENCED, FAIR, READ, WRITE}) {
     for (const Lease& each : {Lease(watchdog), Lease(lease)}) {
       const std::string key =
           std::string(to_string(type)) + (each.is_watchdog() ? ":watchdog" : ":fixed");

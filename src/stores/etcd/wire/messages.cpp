@@ -75,6 +75,7 @@ void decode_operation(std::string_view message, TransactionReply& reply) {
   ProtobufReader reader(message);
   while (reader.next()) {
     if (reader.field() == 1) reply.ranges.push_back(decode_range(reader.bytes()));
+    if (reader.field() == 3) reply.deleted += decode_deleted(reader.bytes());
   }
 }
 
@@ -93,11 +94,24 @@ std::string end_of_prefix(std::string_view prefix) {
   return std::string(1, '\0');  // to the end of all keys
 }
 
-Transaction::Transaction(std::string_view key, std::string_view end, std::int64_t revision) {
+Transaction& Transaction::if_created(std::string_view key, std::int64_t revision) {
+  constexpr std::int64_t equal = 0;
+  return compare(equal, key, {}, revision);
+}
+
+Transaction& Transaction::if_none_after(std::int64_t revision, std::string_view begin,
+                                        std::string_view end) {
+  constexpr std::int64_t less = 2;
+  return compare(less, begin, end, revision + 1);
+}
+
+Transaction& Transaction::compare(std::int64_t result, std::string_view key, std::string_view end,
+                                  std::int64_t revision) {
   constexpr std::int64_t create_revision = 1;
   ProtobufWriter typed;
-  typed.number(2, create_revision).bytes(3, key).number(5, revision).bytes(64, end);
-  request_ = ProtobufWriter().message(1, typed.take()).take();
+  typed.number(1, result).number(2, create_revision).bytes(3, key).number(5, revision);
+  request_ += ProtobufWriter().message(1, typed.bytes(64, end).take()).take();
+  return *this;
 }
 
 Transaction& Transaction::add(std::uint32_t branch, std::uint32_t kind,

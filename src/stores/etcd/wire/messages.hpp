@@ -39,11 +39,14 @@ struct RangeReply {
   std::vector<KeyValue> found;
 };
 
-/// TxnRequest with one comparison. The operations are encoded as they are added.
+/// TxnRequest. Its comparisons and operations are encoded as they are added. Without a comparison
+/// it succeeds.
 class Transaction {
  public:
-  /// If the create revision of `key`, or of each key up to `end`, is `revision`. 0: it is absent.
-  Transaction(std::string_view key, std::string_view end, std::int64_t revision);
+  /// If the create revision of `key` is `revision`. 0: it is absent.
+  Transaction& if_created(std::string_view key, std::int64_t revision);
+  /// If there is no key from `begin` up to `end` that was created after `revision`. 0: none at all.
+  Transaction& if_none_after(std::int64_t revision, std::string_view begin, std::string_view end);
 
   Transaction& then_put(std::string_view key, std::string_view value, std::int64_t lease);
   Transaction& then_delete(std::string_view key);
@@ -52,6 +55,8 @@ class Transaction {
   [[nodiscard]] std::string encode() noexcept { return std::move(request_); }
 
  private:
+  Transaction& compare(std::int64_t result, std::string_view key, std::string_view end,
+                       std::int64_t revision);
   Transaction& add(std::uint32_t branch, std::uint32_t kind, std::string_view operation);
 
   std::string request_;
@@ -60,6 +65,13 @@ struct TransactionReply {
   std::int64_t revision = 0;
   bool succeeded = false;
   std::vector<RangeReply> ranges;  ///< in the order of the operations
+  std::int64_t deleted = 0;        ///< how many keys
+
+  /// The first key of a range; null: there is none.
+  [[nodiscard]] const KeyValue* first_of(std::size_t range) const noexcept {
+    const bool any = range < ranges.size() && !ranges[range].found.empty();
+    return any ? &ranges[range].found.front() : nullptr;
+  }
 };
 
 struct LeaseReply {
