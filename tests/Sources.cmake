@@ -357,6 +357,11 @@ set(latchkey_soak_sources
 set(latchkey_seeds_sources
   seeds/embedded_seeds_test.cpp)
 
+set(latchkey_opentelemetry_tests_sources
+  opentelemetry/coroutine_spans_test.cpp
+  opentelemetry/holder_text_test.cpp
+  opentelemetry/spans_test.cpp)
+
 set(latchkey_exhaustion_sources
   exhaustion/lock_space_test.cpp
   exhaustion/locks_test.cpp
