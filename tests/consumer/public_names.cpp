@@ -6,6 +6,7 @@
 #include <latchkey/aspect.hpp>
 #include <latchkey/attempt.hpp>
 #include <latchkey/backend.hpp>
+#include <latchkey/call_observer.hpp>
 #include <latchkey/capabilities.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/completes_at_return.hpp>
@@ -76,6 +77,7 @@
 
 namespace every_public_name {
 
+using latchkey::AcquireReport;
 using latchkey::AfterReturn;
 using latchkey::argument_pointers;
 using latchkey::Aspect;
@@ -89,6 +91,9 @@ using latchkey::BackendUnavailable;
 using latchkey::bind_key;
 using latchkey::BoundKey;
 using latchkey::BoundKeys;
+using latchkey::CallObservation;
+using latchkey::CallObserver;
+using latchkey::CallScope;
 using latchkey::Cancelled;
 using latchkey::Capabilities;
 using latchkey::check_fence;
