@@ -9,7 +9,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -298,6 +300,22 @@ TEST(OpenTelemetryListener, NamesOfMetricsAreUnique) {
     EXPECT_FALSE(metric.description.empty()) << metric.name;
   }
   EXPECT_THAT(names, SizeIs(22));
+}
+
+TEST(OpenTelemetryListener, ThePageListsTheMetrics) {
+  const std::string here = __FILE__;
+  std::ifstream file(here.substr(0, here.rfind("/tests/") + 1) + "docs/opentelemetry.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const auto& metric : OpenTelemetryListener::metrics()) {
+    using enum OpenTelemetryListener::Metric::Kind;
+    const std::string kind = metric.kind == counter     ? "counter"
+                             : metric.kind == histogram ? "histogram"
+                                                        : "up-down counter";
+    EXPECT_THAT(page.str(), HasSubstr("| `" + std::string(metric.name) + "` | " + kind + " | " +
+                                      std::string(metric.unit) + " |"));
+    EXPECT_THAT(page.str(), HasSubstr("| " + std::string(metric.description) + " |"));
+  }
 }
 
 }  // namespace
