@@ -106,6 +106,7 @@ set(latchkey_sources
   src/locks/listener/listeners.cpp
   src/locks/listener/notifier.cpp
   src/locks/listener/reporter.cpp
+  src/locks/call_observer.cpp
   src/locks/lock.cpp
   src/locks/locks.cpp
   src/locks/locks_of_several.cpp

@@ -9,8 +9,9 @@
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12. A newer Debian has them, and its own
 # packages are installed. On Debian 12 they are downloaded from Debian 13's archive into build/deps
 # with a separate apt configuration, so that the system is not changed. apt checks their signatures
-# with the system's keyring. For the tests, the headers of opentelemetry-cpp, Valkey (on Debian 12 that of its backports) and Redis 6
-# from Debian 11 are downloaded too; if they are not available, their tests are left out.
+# with the system's keyring. For the tests, the headers of opentelemetry-cpp, Valkey (on Debian 12 that of
+# its backports) and Redis 6 from Debian 11 are downloaded too; if they are not available, their tests are
+# left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -34,7 +35,7 @@ fi
 # Words in the lists below that stand for packages whose names the archive must be asked for.
 boost=boost          # Boost >= 1.81 with all of its headers
 own_libraries=newer  # hiredis >= 1.1 and Boost >= 1.84, where the archive has them
-telemetry=telemetry  # opentelemetry-cpp >= 1.9 and what its CMake package looks for, where the archive has it
+telemetry=telemetry  # opentelemetry-cpp >= 1.9 and what its CMake package looks for, where the archive has them
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev
       libcli11-dev libfmt-dev nlohmann-json3-dev systemtap-sdt-dev "$own_libraries")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Goes one way from nothing to a running program, as a new user would: in a clean Debian 12, or 13 for the
-# route opentelemetry, with latchkey in /latchkey. scripts/packages.sh calls it; it prints `step: <command>` before each command
-# that a user would type, and `route: <name> <seconds for what latchkey needs> <seconds for the rest>`
-# at the end.
+# route opentelemetry, with latchkey in /latchkey. scripts/packages.sh calls it; it prints `step: <command>`
+# before each command that a user would type, and `route: <name> <seconds for what latchkey needs> <seconds
+# for the rest>` at the end.
 set -euo pipefail
 route=$1
 export DEBIAN_FRONTEND=noninteractive

@@ -45,8 +45,8 @@ struct Attempt {
   /// The hold gets a fencing token, as FENCED has one: REENTRANT becomes FENCED; WRITE and FAIR
   /// need Capabilities::tokens. READ and PERMIT, which several owners hold at a time, are refused.
   bool fenced = false;
-  /// Not null: filled in before the call returns or throws, unless the lock was had at once. It must
-  /// live until then.
+  /// Not null: filled in before the call returns or throws, unless the lock was granted at once. It
+  /// must live until then.
   AcquireReport* report = nullptr;
 };
 

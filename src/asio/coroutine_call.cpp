@@ -9,8 +9,8 @@
 #include "locked/lock_order.hpp"
 #include "locked/observed_call.hpp"
 #include "locks/async/access.hpp"
+#include "locks/observed_calls.hpp"
 #include "locks/space/lock_space.hpp"
-#include "locks/space/observed_locks.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {

@@ -20,8 +20,8 @@
 #include "locked/lock_order.hpp"
 #include "locked/observed_call.hpp"
 #include "locks/hold/scope_holds.hpp"
+#include "locks/observed_calls.hpp"
 #include "locks/space/error_context.hpp"
-#include "locks/space/observed_locks.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {

@@ -10,13 +10,7 @@
 #include <latchkey/locks.hpp>
 #include <latchkey/options.hpp>
 
-namespace latchkey::inline v1 {
-
-CallScope::~CallScope() = default;
-CallObservation::~CallObservation() = default;
-CallObserver::~CallObserver() = default;
-
-namespace detail {
+namespace latchkey::inline v1::detail {
 namespace {
 
 using Kind = Event::Kind;
@@ -98,5 +92,4 @@ void ObservedCall::lost(const LockLost& error) noexcept {
   held = error.held();
 }
 
-}  // namespace detail
-}  // namespace latchkey::inline v1
+}  // namespace latchkey::inline v1::detail

@@ -1,4 +1,5 @@
 // The span of a decorated call: its attributes, its events, its place among other spans.
+// tidy: long-file because the tests of one span share their fixture
 #include <latchkey/adapters/opentelemetry.hpp>
 
 #include <gmock/gmock.h>

@@ -11,9 +11,9 @@
 
 #include <latchkey/call_observer.hpp>
 
+#include "locks/observed_calls.hpp"
 #include "locks/space/announcement.hpp"
 #include "locks/space/live_spaces.hpp"
-#include "locks/space/observed_locks.hpp"
 #include "locks/space/space_ref.hpp"
 
 namespace latchkey::inline v1::detail {
