@@ -64,6 +64,7 @@ set(latchkey_tests_sources
   unit/leader/leader_loss_test.cpp
   unit/leader/leader_test.cpp
   unit/locked/call_errors_test.cpp
+  unit/locked/call_observer_test.cpp
   unit/locked/completes_at_return_test.cpp
   unit/locked/docs_operations_test.cpp
   unit/locked/fenced_test.cpp

@@ -121,7 +121,7 @@ class CallSpan final : public CallObservation {
   void not_acquired(Kind outcome, const AcquireReport& report,
                     const std::exception_ptr& error) noexcept override {
     describe_wait(report, SystemClock::now());
-    if (error != nullptr) describe(error);
+    if (error != nullptr && span_->IsRecording()) describe(error);
     if (outcome == Kind::attempt) return fail("_OTHER", "the lock could not be asked for");
     set("latchkey.outcome", to_string(outcome));
     if (is_error(outcome)) fail(to_string(outcome), "the lock was not acquired");
@@ -161,6 +161,7 @@ class CallSpan final : public CallObservation {
   }
 
   void describe_wait(const AcquireReport& report, SystemClock::time_point now) noexcept {
+    if (!span_->IsRecording()) return;
     span_->SetAttribute("latchkey.attempts", static_cast<std::int64_t>(report.attempts));
     if (!report.contended) return;
     const auto began = now - std::chrono::duration_cast<SystemClock::duration>(*report.contended);
