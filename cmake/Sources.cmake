@@ -84,6 +84,7 @@ set(latchkey_sources
   src/locks/async/async_latch_wait.cpp
   src/locks/async/async_multi_acquire.cpp
   src/locks/async/async_release.cpp
+  src/locks/call_observer.cpp
   src/locks/coordinator/acquire.cpp
   src/locks/coordinator/hold_events.cpp
   src/locks/coordinator/hold_table.cpp
@@ -106,7 +107,6 @@ set(latchkey_sources
   src/locks/listener/listeners.cpp
   src/locks/listener/notifier.cpp
   src/locks/listener/reporter.cpp
-  src/locks/call_observer.cpp
   src/locks/lock.cpp
   src/locks/locks.cpp
   src/locks/locks_of_several.cpp

@@ -1,4 +1,4 @@
-// What events change in metrics, whichever library keeps them.
+// The effects of events on metrics, whichever library keeps them.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace latchkey::inline v1::detail {
 
-/// What the text of Event::holder says, as far as it says it.
+/// The parts of the text of Event::holder, as far as it has them.
 struct HolderText {
   std::string_view method{};  ///< "Bank::deposit"
   std::string_view host{};    ///< "web-3"

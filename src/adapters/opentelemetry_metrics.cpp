@@ -1,4 +1,4 @@
-// The metrics of the OpenTelemetry adapter, and what events change in them.
+// The metrics of the OpenTelemetry adapter, and the effects of events on them.
 // SPDX-License-Identifier: BSL-1.0
 #include "adapters/opentelemetry_metrics.hpp"
 

@@ -44,8 +44,8 @@ void CoroutineCall::change_stage(Stage stage) noexcept {
   enter_thread();
 }
 
-// What is current where the coroutine is awaited is not current where it runs: so the observer is
-// asked here.
+// The observer is asked here, because the thread that awaits the coroutine may have another context
+// than those that run it.
 void CoroutineCall::observe() noexcept {
   if (!calls_may_be_observed.load(std::memory_order_relaxed)) return;
   try {

@@ -1,4 +1,4 @@
-// What one decorated call tells its CallObserver.
+// The reports of one decorated call to its CallObserver.
 // SPDX-License-Identifier: BSL-1.0
 #include "locked/observed_call.hpp"
 

@@ -1,6 +1,7 @@
 // Each public noun of latchkey in one program that includes public headers only. tests/tidy
 // requires that it includes every public header that needs no other library, and says every name
 // that the module exports.
+#include <latchkey/adapters/opentelemetry.hpp>
 #include <latchkey/adapters/prometheus.hpp>
 #include <latchkey/adapters/spdlog.hpp>
 #include <latchkey/aspect.hpp>
@@ -178,6 +179,8 @@ using latchkey::OnceResult;
 using latchkey::OnceRun;
 using latchkey::OnceTerms;
 using latchkey::OnFailure;
+using latchkey::OpenTelemetryListener;
+using latchkey::OpenTelemetryOptions;
 using latchkey::Options;
 using latchkey::Origin;
 using latchkey::Outcome;

@@ -82,7 +82,8 @@ class SpanRecords {
 inline otel::trace::SpanContext context_of(std::uint64_t id) {
   const std::uint8_t trace[16] = {1};
   std::uint8_t span[8] = {};
-  for (std::size_t byte = 0; byte < 8; ++byte) span[byte] = static_cast<std::uint8_t>(id >> (8 * byte));
+  for (std::size_t byte = 0; byte < 8; ++byte)
+    span[byte] = static_cast<std::uint8_t>(id >> (8 * byte));
   return {otel::trace::TraceId(trace), otel::trace::SpanId(span), otel::trace::TraceFlags(1),
           false};
 }

@@ -21,10 +21,6 @@ struct OpenTelemetryOptions {
 /// One span for each decorated call, by the tracer, and metrics of all events, by the meter of
 /// opentelemetry-cpp's global providers. docs/opentelemetry.md lists spans and metrics.
 ///
-///     const auto telemetry = std::make_shared<latchkey::OpenTelemetryListener>();
-///     latchkey::install(latchkey::Locks::connect(
-///         uri, {.listener = telemetry, .call_observer = telemetry}));
-///
 /// As Options::call_observer it makes the spans, as Options::listener the metrics; either may be
 /// left out. Set the providers first: those that are set when this is made are used, and while they
 /// are the no-op ones of the API, no call is observed and no routine event is made.
