@@ -49,7 +49,8 @@ namespace otlp = opentelemetry::exporter::otlp;
 namespace sdk = opentelemetry::sdk;
 namespace trace = opentelemetry::trace;
 
-/// Sets the providers of this program, and exports the rest at its end.
+/// Sets the providers of this program, and exports the rest at its end. The providers shut down
+/// when the last of their users is gone.
 class Telemetry {
  public:
   Telemetry() {
@@ -67,11 +68,14 @@ class Telemetry {
   ~Telemetry() {
     tracers_->ForceFlush();
     meters_->ForceFlush();
-    tracers_->Shutdown();
-    meters_->Shutdown();
+    trace::Provider::SetTracerProvider(no_tracers_);
+    opentelemetry::metrics::Provider::SetMeterProvider(no_meters_);
   }
 
  private:
+  nostd::shared_ptr<trace::TracerProvider> no_tracers_ = trace::Provider::GetTracerProvider();
+  nostd::shared_ptr<opentelemetry::metrics::MeterProvider> no_meters_ =
+      opentelemetry::metrics::Provider::GetMeterProvider();
   std::shared_ptr<sdk::trace::TracerProvider> tracers_ = sdk::trace::TracerProviderFactory::Create(
       sdk::trace::SimpleSpanProcessorFactory::Create(otlp::OtlpHttpExporterFactory::Create()));
   std::shared_ptr<sdk::metrics::MeterProvider> meters_ =
