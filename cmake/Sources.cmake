@@ -74,6 +74,7 @@ set(latchkey_sources
   src/locked/lock_order.cpp
   src/locked/locked_call.cpp
   src/locked/locked_keys.cpp
+  src/locked/observed_call.cpp
   src/locked/order_graph.cpp
   src/locked/outcomes.cpp
   src/locked/site_policy.cpp
@@ -83,6 +84,7 @@ set(latchkey_sources
   src/locks/async/async_latch_wait.cpp
   src/locks/async/async_multi_acquire.cpp
   src/locks/async/async_release.cpp
+  src/locks/call_observer.cpp
   src/locks/coordinator/acquire.cpp
   src/locks/coordinator/hold_events.cpp
   src/locks/coordinator/hold_table.cpp
@@ -242,6 +244,7 @@ set(latchkey_headers
   include/latchkey/aspect.hpp
   include/latchkey/attempt.hpp
   include/latchkey/backend.hpp
+  include/latchkey/call_observer.hpp
   include/latchkey/capabilities.hpp
   include/latchkey/clock.hpp
   include/latchkey/completes_at_return.hpp
@@ -421,6 +424,14 @@ set(latchkey_asio_sources
   src/asio/loop_wait.cpp
   src/asio/once_coroutine.cpp
   src/asio/operation.cpp)
+
+set(latchkey_opentelemetry_sources
+  src/adapters/opentelemetry.cpp
+  src/adapters/opentelemetry_metrics.cpp
+  src/adapters/opentelemetry_spans.cpp)
+
+set(latchkey_opentelemetry_headers
+  include/latchkey/adapters/opentelemetry.hpp)
 
 set(latchkey_asio_headers
   include/latchkey/asio.hpp

@@ -11,6 +11,7 @@ module;
 #include <latchkey/annotations.hpp>
 #endif
 
+#include <latchkey/call_observer.hpp>
 #include <latchkey/latchkey.hpp>
 #include <latchkey/listeners.hpp>
 #include <latchkey/policy.hpp>
@@ -21,6 +22,7 @@ export module latchkey;
 
 export namespace latchkey {
 
+using latchkey::AcquireReport;
 using latchkey::AfterReturn;
 using latchkey::argument_pointers;
 using latchkey::Aspect;
@@ -34,6 +36,9 @@ using latchkey::BackendUnavailable;
 using latchkey::bind_key;
 using latchkey::BoundKey;
 using latchkey::BoundKeys;
+using latchkey::CallObservation;
+using latchkey::CallObserver;
+using latchkey::CallScope;
 using latchkey::Cancelled;
 using latchkey::Capabilities;
 using latchkey::check_fence;

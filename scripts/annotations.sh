@@ -41,7 +41,7 @@ KINDS
 # The installed module, as a project of its own imports it.
 module_with_clang() {
   command -v clang++-22 >/dev/null || apt-get install -qy --no-install-recommends clang-22 clang-tools-22
-  local libraries kinds='(_testing_core|_testing|_asio|_spdlog|_prometheus)?'
+  local libraries kinds='(_testing_core|_testing|_asio|_spdlog|_prometheus|_opentelemetry)?'
   mapfile -t libraries < <(ninja -C build/plain -t targets all | grep -oE "^liblatchkey$kinds\\.a")
   ninja -C build/plain --quiet "${libraries[@]}"
   cmake --install build/plain --component dev --prefix build/prefix >build/install.log

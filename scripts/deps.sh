@@ -9,8 +9,9 @@
 # hiredis >= 1.1 and Boost.PFR >= 2.2 are newer than Debian 12. A newer Debian has them, and its own
 # packages are installed. On Debian 12 they are downloaded from Debian 13's archive into build/deps
 # with a separate apt configuration, so that the system is not changed. apt checks their signatures
-# with the system's keyring. For the tests, Valkey (on Debian 12 that of its backports) and Redis 6
-# from Debian 11 are downloaded too; if they are not available, their tests are left out.
+# with the system's keyring. For the tests, the headers of opentelemetry-cpp, Valkey (on Debian 12 that of
+# its backports) and Redis 6 from Debian 11 are downloaded too; if they are not available, their tests are
+# left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -34,11 +35,12 @@ fi
 # Words in the lists below that stand for packages whose names the archive must be asked for.
 boost=boost          # Boost >= 1.81 with all of its headers
 own_libraries=newer  # hiredis >= 1.1 and Boost >= 1.84, where the archive has them
+telemetry=telemetry  # opentelemetry-cpp >= 1.9 and what its CMake package looks for, where the archive has them
 
 base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev libssl-dev
       libcli11-dev libfmt-dev nlohmann-json3-dev systemtap-sdt-dev "$own_libraries")
 demo=(prometheus-cpp-dev)
-testing=(libgtest-dev libgmock-dev "$boost" libhiredis-dev redis-server libspdlog-dev curl
+testing=(libgtest-dev libgmock-dev "$boost" "$telemetry" libhiredis-dev redis-server libspdlog-dev curl
          catch2 doctest-dev gdb jq pkg-config tmux valgrind)
 bench=(libbenchmark-dev "$boost" libfmt-dev redis-server)
 # What the plots of docs/benchmarks.md and the programs in Java need. Go must be newer than Debian's.
@@ -47,6 +49,8 @@ clang=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 fuzz=(llvm-19)
 docs=(python3 python3-venv doxygen)
 shots=(chromium)
+telemetry_packages=(opentelemetry-cpp-dev libabsl-dev libgrpc++-dev libprotobuf-dev protobuf-compiler
+                    protobuf-compiler-grpc libcurl4-openssl-dev python3)
 # The client libraries and the servers of other stores.
 stores=(libgtest-dev libgmock-dev pkg-config libpq-dev postgresql pgbouncer libmariadb-dev mariadb-server
         libzookeeper-st-dev zookeeper default-jre-headless libnghttp2-dev etcd-server etcd-client
@@ -125,6 +129,11 @@ resolved() {
   for name in "$@"; do
     case $name in
       "$boost") system_has_boost || boost_package 1.81 ;;
+      "$telemetry")
+        if is_at_least "$(version_of opentelemetry-cpp-dev)" 1.9; then
+          printf '%s\n' "${telemetry_packages[@]}"
+        fi
+        ;;
       "$own_libraries")
         if ! system_has_new_hiredis && is_at_least "$(version_of libhiredis-dev)" 1.1; then
           printf 'libhiredis-dev\n'
@@ -142,6 +151,11 @@ missing() {
   for package in "$@"; do
     case $package in
       "$boost") system_has_boost && continue ;;
+      "$telemetry")
+        # build/deps has its headers where this system's archive does not have it.
+        [[ $newer_suite != "$codename" ]] && continue
+        [[ -z $(missing "${telemetry_packages[@]}") ]] && continue
+        ;;
       "$own_libraries")
         # build/deps may have what this system's archive does not.
         [[ $newer_suite != "$codename" ]] && continue
@@ -333,6 +347,20 @@ provide_redis6() {
   chmod +x "$folder/redis-server"
 }
 
+# The headers of its API, which need no library: the adapter is compiled, and tested with a tracer of the
+# tests. An older Debian has no packages of the SDK.
+provide_opentelemetry() {
+  local folder=$deps/opentelemetry
+  if [[ $newer_suite == "$codename" || -e $folder/include/opentelemetry/version.h ]]; then return 0; fi
+  if ! unpack "$newer_suite" "$folder.new" opentelemetry-cpp-dev; then
+    say "no opentelemetry-cpp: its adapter is left out"
+    return 0
+  fi
+  mkdir -p "$folder"
+  mv "$folder.new/usr/include" "$folder/include"
+  rm -rf "$folder.new"
+}
+
 # Its package would start a service; the tests need the two programs only. Debian 13 has promtool in a package
 # of its own.
 provide_prometheus() {
@@ -362,5 +390,6 @@ provide_newer_libraries
 if wants_tests "$@"; then
   provide_valkey
   provide_redis6
+  provide_opentelemetry
   provide_prometheus
 fi

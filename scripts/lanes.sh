@@ -93,7 +93,7 @@ count() {
                       sort -u | tr '\n' ' ')
 }
 
-readonly tests_of_all='unit|sim|asio|redis_[0-9]+|compile_fail'
+readonly tests_of_all='unit|opentelemetry|example_opentelemetry|sim|asio|redis_[0-9]+|compile_fail'
 readonly tests_of_stores='(postgresql|mysql|zookeeper|etcd|mongodb)_[0-9]+'
 
 # build_and_test <tests> [cmake option...]

@@ -5,7 +5,8 @@
 #   scripts/packages.sh root     a clean Debian 12 in build/roots/bookworm.tar.gz; as root
 #   scripts/packages.sh routes [route]...   in copies of the clean root, from nothing to a running
 #                                program: add_subdirectory fetch_content find_package pkg_config conan
-#                                deb; prints the minutes and the commands of each; as root
+#                                deb opentelemetry; prints the minutes and the commands of each; as root.
+#                                The last one needs Debian 13, and makes build/roots/trixie.tar.gz
 #   scripts/packages.sh conan    `conan create .` without a remote
 #   scripts/packages.sh abi [commit]   compares the shared library with that of the last tag, by abidiff
 set -euo pipefail
@@ -58,10 +59,15 @@ clean_root() {
   make_root bookworm
 }
 
+# opentelemetry-cpp is newer than Debian 12.
+suite_of() { [[ $1 == opentelemetry ]] && echo trixie || echo bookworm; }
+
 # In a copy of the clean root with the sources in /latchkey.
 try_route() {
-  local route=$1 clean=$root/build/clean_$1 status=0
-  copy_root bookworm "$clean"
+  local route=$1 clean=$root/build/clean_$1 status=0 suite
+  suite=$(suite_of "$route")
+  make_root "$suite"
+  copy_root "$suite" "$clean"
   if [[ $route == deb ]]; then cp "$work"/packages/*.deb "$clean/latchkey"; fi
   in_root "$clean" /latchkey/scripts/try_route.sh "$route" >"build/route_$route.log" 2>&1 || status=$?
   remove_root "$clean"
@@ -136,7 +142,7 @@ case ${1:-} in
   root) clean_root ;;
   routes)
     shift
-    (($#)) || set -- add_subdirectory fetch_content find_package pkg_config conan deb
+    (($#)) || set -- add_subdirectory fetch_content find_package pkg_config conan deb opentelemetry
     clean_root
     [[ " $* " != *" deb "* || -d $work/packages ]] || make_deb
     for route in "$@"; do try_route "$route"; done

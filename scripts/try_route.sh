@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Goes one way from nothing to a running program, as a new user would: in a clean Debian 12 with
-# latchkey in /latchkey. scripts/packages.sh calls it; it prints `step: <command>` before each command
-# that a user would type, and `route: <name> <seconds for what latchkey needs> <seconds for the rest>`
-# at the end.
+# Goes one way from nothing to a running program, as a new user would: in a clean Debian 12, or 13 for the
+# route opentelemetry, with latchkey in /latchkey. scripts/packages.sh calls it; it prints `step: <command>`
+# before each command that a user would type, and `route: <name> <seconds for what latchkey needs> <seconds
+# for the rest>` at the end.
 set -euo pipefail
 route=$1
 export DEBIAN_FRONTEND=noninteractive
@@ -45,6 +45,14 @@ take() {
   printf '%s\n' "$@" >taken
   sed -i -e '/^find_package(latchkey REQUIRED)$/{r taken' -e 'd}' CMakeLists.txt
 }
+# Its program prints the span of its call.
+trace_a_call() {
+  step cmake -G Ninja -S /latchkey/tests/consumer/opentelemetry -B traced -DCMAKE_BUILD_TYPE=Release
+  step cmake --build traced
+  echo "step: traced/traced_bank"
+  traced/traced_bank | tee spans
+  grep -q 'name *: Bank::deposit' spans && grep -q 'latchkey.outcome: granted' spans
+}
 runs() {
   echo "step: $1"
   [[ $("$1") == 2000 ]]
@@ -53,6 +61,10 @@ runs() {
 case $route in
   add_subdirectory | fetch_content | find_package) install_packages "${compiler[@]}" "${libraries[@]}" ;;
   pkg_config) install_packages "${compiler[@]}" "${libraries[@]}" pkg-config ;;
+  opentelemetry)
+    install_packages "${compiler[@]}" "${libraries[@]}" opentelemetry-cpp-dev libabsl-dev libgrpc++-dev \
+      libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libcurl4-openssl-dev
+    ;;
   conan) install_packages "${compiler[@]}" make "${libraries[@]}" python3-venv ;;
   deb) install_packages g++ pkg-config ;;
 esac
@@ -70,16 +82,16 @@ case $route in
       "FetchContent_MakeAvailable(latchkey)"
     build_and_run
     ;;
-  find_package | pkg_config)
+  find_package | pkg_config | opentelemetry)
     step cmake -G Ninja -S /latchkey -B /tmp/latchkey -DCMAKE_BUILD_TYPE=Release -DLATCHKEY_UNITY=ON \
       -DLATCHKEY_CLI=OFF -DLATCHKEY_TESTS=OFF -DLATCHKEY_EXAMPLES=OFF
     step cmake --build /tmp/latchkey
     step cmake --install /tmp/latchkey
-    if [[ $route == find_package ]]; then
-      build_and_run
-    else
-      build_without_cmake
-    fi
+    case $route in
+      find_package) build_and_run ;;
+      pkg_config) build_without_cmake ;;
+      opentelemetry) trace_a_call ;;
+    esac
     ;;
   conan)
     step python3 -m venv /venv

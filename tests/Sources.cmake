@@ -64,6 +64,7 @@ set(latchkey_tests_sources
   unit/leader/leader_loss_test.cpp
   unit/leader/leader_test.cpp
   unit/locked/call_errors_test.cpp
+  unit/locked/call_observer_test.cpp
   unit/locked/completes_at_return_test.cpp
   unit/locked/docs_operations_test.cpp
   unit/locked/fenced_test.cpp
@@ -356,6 +357,11 @@ set(latchkey_soak_sources
 
 set(latchkey_seeds_sources
   seeds/embedded_seeds_test.cpp)
+
+set(latchkey_opentelemetry_tests_sources
+  opentelemetry/coroutine_spans_test.cpp
+  opentelemetry/holder_text_test.cpp
+  opentelemetry/spans_test.cpp)
 
 set(latchkey_exhaustion_sources
   exhaustion/lock_space_test.cpp

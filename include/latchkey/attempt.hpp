@@ -15,6 +15,7 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
+struct AcquireReport;
 class Site;
 
 /// The decorated place of an acquire. Events, LockTimeout and lock-order warnings name it.
@@ -44,6 +45,9 @@ struct Attempt {
   /// The hold gets a fencing token, as FENCED has one: REENTRANT becomes FENCED; WRITE and FAIR
   /// need Capabilities::tokens. READ and PERMIT, which several owners hold at a time, are refused.
   bool fenced = false;
+  /// Not null: filled in before the call returns or throws, unless the lock was granted at once. It
+  /// must live until then.
+  AcquireReport* report = nullptr;
 };
 
 }  // namespace latchkey::inline v1

@@ -14,6 +14,7 @@
 #pragma GCC visibility push(default)
 namespace latchkey::inline v1 {
 
+class CallObserver;
 class Clock;
 class Listener;
 
@@ -82,6 +83,8 @@ struct Options {
   /// Receives the events; null: none are delivered. Installed Locks are never destroyed: share the
   /// listener with them (std::make_shared), or let it be static.
   SharedOrBorrowed<Listener> listener{};
+  /// Is called by each decorated call itself, before, around and after its body; null: none.
+  SharedOrBorrowed<CallObserver> call_observer{};
 };
 
 }  // namespace latchkey::inline v1

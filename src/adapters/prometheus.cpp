@@ -20,6 +20,7 @@
 
 #include <latchkey/site.hpp>
 
+#include "adapters/event_metrics.hpp"
 #include "adapters/prometheus_jobs.hpp"
 #include "adapters/prometheus_metrics.hpp"
 #include "locks/event_kinds.hpp"
@@ -43,10 +44,6 @@ const Histogram::BucketBoundaries hold_bounds{1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05
 const Histogram::BucketBoundaries used_bounds{0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
 const Histogram::BucketBoundaries lag_bounds{1e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1, 5, 10};
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
 Family<Histogram>& histogram(prometheus::Registry& registry, const Metric& metric) {
   return prometheus::BuildHistogram()
       .Name(std::string(metric.name))
@@ -66,13 +63,6 @@ Family<Gauge>& gauge(prometheus::Registry& registry, const Metric& metric) {
       .Name(std::string(metric.name))
       .Help(std::string(metric.help))
       .Register(registry);
-}
-
-/// A lease that was taken over from another holder is partly used when the hold begins: that part
-/// is not the body's. A renewed lease has begun later than the hold.
-double used_part_of_lease(const Event& released) {
-  const double held = seconds(released.held), left = seconds(released.left);
-  return std::min(1 - left / seconds(released.lease), held + left > 0 ? held / (held + left) : 1.0);
 }
 
 }  // namespace
@@ -127,9 +117,9 @@ class PrometheusListener::Series {
       case Category::outcome:
       case Category::hold: break;
     }
-    add(event.origin, {event.kind, event.origin, 1, event.count == 1 ? 1U : 0U,
-                       event.contended.has_value() ? 1U : 0U, event.permits});
-    measure(of(event.origin), event);
+    Place at{*this, of(event.origin)};
+    add(at, totals_of(event));
+    measure(at, event);
   }
 
  private:
@@ -152,11 +142,11 @@ class PrometheusListener::Series {
     Counter* revoked;
     Counter* unconfirmed;
   };
-  using Place = std::pair<const Site*, std::string_view>;
+  using Key = std::pair<const Site*, std::string_view>;
   using Labels = std::pair<std::string, std::string>;  // template and method
 
   At& of(const Origin& origin) {
-    const Place place{origin.site, origin.key_template};
+    const Key place{origin.site, origin.key_template};
     const std::string_view method = origin.site != nullptr ? origin.site->name() : "";
     const auto known = places_.find(place);
     if (known != places_.end()) {
@@ -221,61 +211,41 @@ class PrometheusListener::Series {
     if (at.permits != nullptr) permits_.Remove(at.permits);
   }
 
-  /// Updates counters and gauges, for events that were dropped, too.
-  void add(const Origin& origin, const Event::Missed& what) {
-    At& at = of(origin);
-    const bool goes_on = what.kind == Kind::renewed || what.kind == Kind::revoked;
-    if (what.permits > 0 && !goes_on) add_permits(at, what);
-    const auto number = static_cast<double>(what.count);
-    switch (what.kind) {
-      case Kind::waiting: return at.waiters->Increment(number);
-      case Kind::revoked: return at.revoked->Increment(number);
-      case Kind::lost: at.lost->Increment(number); return at.holds->Decrement(number);
-      case Kind::released: return at.holds->Decrement(number);
-      case Kind::release_unconfirmed:
-        at.unconfirmed->Increment(number);
-        return at.holds->Decrement(number);
-      default: break;
+  /// The metrics of one series, as add of event_metrics.hpp and measure change them.
+  struct Place {
+    void permits(double number) const {
+      if (at.permits == nullptr) at.permits = &series.permits_.Add(at.labels);
+      at.permits->Increment(number);
     }
-    Counter* const ended = at.attempts[static_cast<std::size_t>(what.kind)];
-    if (ended == nullptr) return;
-    ended->Increment(number);
-    at.waiters->Decrement(static_cast<double>(what.contended));
-    if (what.kind == Kind::granted) at.holds->Increment(static_cast<double>(what.new_holds));
-  }
-
-  /// The series of a place begins with its first permit: most places have none.
-  void add_permits(At& at, const Event::Missed& what) {
-    if (at.permits == nullptr) at.permits = &permits_.Add(at.labels);
-    const auto number = static_cast<double>(what.permits);
-    what.kind == Kind::granted ? at.permits->Increment(number) : at.permits->Decrement(number);
-  }
-
-  static void measure(const At& at, const Event& event) {
-    switch (event.kind) {
-      case Kind::granted:
-        at.acquire->Observe(seconds(event.waited));
-        if (event.contended) at.wait->Observe(seconds(*event.contended));
-        return;
-      case Kind::renewed: return at.lag->Observe(seconds(event.late));
-      case Kind::released: {
-        at.hold->Observe(seconds(event.held));
-        if (event.lease.count() > 0) at.used->Observe(used_part_of_lease(event));
-        return;
-      }
-      case Kind::lost:
-        at.hold->Observe(seconds(event.held));
-        if (event.held_too_long) at.held_too_long->Increment();
-        return at.used->Observe(1);
-      default: return;
+    void waiters(double number) const { at.waiters->Increment(number); }
+    void holds(double number) const { at.holds->Increment(number); }
+    void revoked(double number) const { at.revoked->Increment(number); }
+    void lost(double number) const { at.lost->Increment(number); }
+    void unconfirmed(double number) const { at.unconfirmed->Increment(number); }
+    void held_too_long() const { at.held_too_long->Increment(); }
+    void attempts(Kind outcome, double number) const {
+      Counter* const ended = at.attempts[static_cast<std::size_t>(outcome)];
+      if (ended != nullptr) ended->Increment(number);
     }
-  }
+    void acquire(double time) const { at.acquire->Observe(time); }
+    void wait(double time) const { at.wait->Observe(time); }
+    void lag(double time) const { at.lag->Observe(time); }
+    void hold(double time) const { at.hold->Observe(time); }
+    void used(double part) const { at.used->Observe(part); }
+
+    Series& series;
+    At& at;
+  };
 
   void count_dropped(const Event& event) {
     dropped_.Increment(static_cast<double>(event.count));
     for (const Event::Missed& each : event.missed) {
-      const bool of_job = each.kind >= Kind::once_ran && each.kind <= Kind::latch_failed;
-      of_job ? jobs_.add(each) : add(each.origin, each);
+      if (is_of_job(each.kind)) {
+        jobs_.add(each);
+      } else {
+        Place at{*this, of(each.origin)};
+        add(at, each);
+      }
     }
   }
 
@@ -309,7 +279,7 @@ class PrometheusListener::Series {
 
   std::mutex mutex_;  // guards the two members below
   std::map<Labels, At> all_;
-  std::map<Place, std::map<Labels, At>::iterator> places_;
+  std::map<Key, std::map<Labels, At>::iterator> places_;
 };
 
 PrometheusListener::PrometheusListener(prometheus::Registry& registry)

@@ -9,8 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +16,7 @@
 #include <latchkey/listener.hpp>
 #include <latchkey/site.hpp>
 
+#include "adapters/event_metrics.hpp"
 #include "adapters/prometheus_metrics.hpp"
 #include "locks/event_kinds.hpp"
 
@@ -38,7 +37,7 @@ class JobSeries {
     for (const EventTraits& each : event_kinds) {
       if (each.category != EventCategory::latch) continue;
       latches_[static_cast<std::size_t>(each.kind)] =
-          &family(registry, latches).Add({{"event", last_word(each)}});
+          &family(registry, latches).Add({{"event", std::string(last_word(each))}});
     }
     begin({});  // the series of OncePer::run
   }
@@ -53,16 +52,12 @@ class JobSeries {
   /// An event of one of the three categories.
   void count(const Event& event) {
     switch (event.kind) {
-      case Event::Kind::elected:
-        elections_.Increment();
-        terms_.emplace(event.key, event.fencing_token.value_or(0));
-        break;
-      case Event::Kind::deposed: depositions_.Increment(); [[fallthrough]];
-      case Event::Kind::term_ended:
-        terms_.erase({event.key, event.fencing_token.value_or(0)});
-        break;
+      case Event::Kind::elected: elections_.Increment(); break;
+      case Event::Kind::deposed: depositions_.Increment(); break;
+      case Event::Kind::term_ended: break;
       default: return add({.kind = event.kind, .origin = event.origin, .count = 1});
     }
+    terms_.note(event);
     leaders_.Set(static_cast<double>(terms_.size()));
   }
   /// Events of a kind that is counted only, also if they were dropped.
@@ -77,12 +72,9 @@ class JobSeries {
   }
 
  private:
-  /// "ran" of "once_ran".
-  static std::string last_word(const EventTraits& traits) {
-    return std::string(traits.name.substr(traits.name.find('_') + 1));
-  }
   prometheus::Counter& run_of(const EventTraits& traits, std::string_view method) {
-    return once_.Add({{"method", std::string(method)}, {"outcome", last_word(traits)}});
+    return once_.Add(
+        {{"method", std::string(method)}, {"outcome", std::string(last_word(traits))}});
   }
 
   static prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry,
@@ -98,7 +90,7 @@ class JobSeries {
   prometheus::Counter& depositions_;
   prometheus::Family<prometheus::Counter>& once_;
   std::array<prometheus::Counter*, event_kinds.size()> latches_{};  // null for other kinds
-  std::set<std::pair<std::string, std::uint64_t>> terms_;           ///< those that have not ended
+  OpenTerms terms_;
 };
 
 }  // namespace latchkey::inline v1::detail::metrics

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <latchkey/asio/async.hpp>
+#include <latchkey/call_observer.hpp>
 
 #include "asio/loop_wait.hpp"
 #include "asio/operation.hpp"
@@ -30,6 +31,8 @@ class AcquireOperation final : public Operation {
       : Operation(context.executor),
         handler_(std::move(handler)),
         lock_(std::move(lock)),
+        asked_report_(
+            std::exchange(attempt.report, attempt.report != nullptr ? &report_ : nullptr)),
         attempt_(std::move(attempt)) {
     handler_.connect(*this);
   }
@@ -49,6 +52,21 @@ class AcquireOperation final : public Operation {
   }
 
  private:
+  /// Fills in Attempt::report.
+  class PassReport {
+   public:
+    explicit PassReport(AcquireOperation& operation) noexcept : operation_(operation) {}
+    PassReport(const PassReport&) = delete;
+    PassReport& operator=(const PassReport&) = delete;
+    ~PassReport() {
+      AcquireReport* const asked = operation_.asked_report_;
+      if (asked != nullptr) *asked = std::move(operation_.report_);
+    }
+
+   private:
+    AcquireOperation& operation_;
+  };
+
   bool start_work() override {
     const Owner owner = LockAccess::owner(lock_).value_or(Owner::make());
     if (const auto& set = LockAccess::several(lock_)) {
@@ -63,8 +81,10 @@ class AcquireOperation final : public Operation {
   void complete(Reference self) override {
     AnyHandler<Signature> handler = handler_.take();
     std::optional<Hold> hold;
-    std::exception_ptr error =
-        error_of(std::move(self), [&] { hold = one_ ? take_from(*one_) : take_from(*several_); });
+    std::exception_ptr error = error_of(std::move(self), [&] {
+      const PassReport at_end(*this);
+      hold = one_ ? take_from(*one_) : take_from(*several_);
+    });
     if constexpr (may_be_busy) {
       std::move(handler)(std::move(error), std::move(hold));
     } else {
@@ -81,6 +101,9 @@ class AcquireOperation final : public Operation {
 
   HandlerSlot<Signature> handler_;
   const Lock lock_;
+  // Attempt::report lives as long as the handler, which may be gone before the acquire ends.
+  AcquireReport report_{};
+  AcquireReport* const asked_report_;
   const Attempt attempt_;
   std::optional<AsyncAcquire> one_;
   std::unique_ptr<AsyncMultiAcquire> several_;

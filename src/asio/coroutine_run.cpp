@@ -20,15 +20,22 @@ CoroutineRun::CoroutineRun(std::shared_ptr<CoroutineCall> call, const asio::any_
       call_(std::move(call)) {}
 
 asio::awaitable<std::optional<Hold>> CoroutineRun::acquire() {
-  const Attempt attempt = call_->attempt();
+  Attempt attempt = call_->attempt();
+  call_->acquiring(attempt);
   std::optional<Hold> hold;
-  if (call_->terms().raises_timeout) {
-    hold = co_await asio::async_initiate<const asio::use_awaitable_t<>, AcquireSignature>(
-        Initiation<AcquireSignature>(), asio::use_awaitable, call_->lock(), attempt);
-  } else {
-    hold = co_await asio::async_initiate<const asio::use_awaitable_t<>, TryAcquireSignature>(
-        Initiation<TryAcquireSignature>(), asio::use_awaitable, call_->lock(), attempt);
+  try {
+    if (call_->terms().raises_timeout) {
+      hold = co_await asio::async_initiate<const asio::use_awaitable_t<>, AcquireSignature>(
+          Initiation<AcquireSignature>(), asio::use_awaitable, call_->lock(), attempt);
+    } else {
+      hold = co_await asio::async_initiate<const asio::use_awaitable_t<>, TryAcquireSignature>(
+          Initiation<TryAcquireSignature>(), asio::use_awaitable, call_->lock(), attempt);
+    }
+  } catch (...) {
+    call_->failed_to_acquire(attempt);
+    throw;
   }
+  if (!hold) call_->not_acquired(Entry::timeout, attempt);
   co_return hold;
 }
 
@@ -99,7 +106,7 @@ asio::awaitable<void> CoroutineRun::release(Hold hold) {
 
 void CoroutineRun::end() noexcept {
   end_cancellation();
-  static_cast<void>(call_->leave());
+  call_->end();
 }
 
 }  // namespace latchkey::inline v1::detail

@@ -18,7 +18,9 @@
 #include <latchkey/locks.hpp>
 
 #include "locked/lock_order.hpp"
+#include "locked/observed_call.hpp"
 #include "locks/hold/scope_holds.hpp"
+#include "locks/observed_calls.hpp"
 #include "locks/space/error_context.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -77,12 +79,15 @@ void LockedCall::unlink() noexcept {
 }
 
 void LockedCall::end() noexcept {
-  unlink();
+  const bool runs_body = linked_;
+  if (linked_) unlink();
+  if (observed_ != nullptr) [[unlikely]]
+    return ObservedCall::end(*this, runs_body);
   hold_.reset();
 }
 
 // These are inlined, since they are part of every call: enter_by, enter_unnamed, enter_named,
-// release and leave_linked.
+// release, leave_plainly and leave_linked.
 template <class Take, class TryTake>
 [[gnu::always_inline]] inline Entry LockedCall::enter_by(const Take& take, const TryTake& try_take,
                                                          std::string_view key_template,
@@ -112,12 +117,18 @@ template <class Take, class TryTake>
     link();
     return Entry::held;
   };
-  if (terms_->raises_unavailable) return acquire();
-  try {
-    return acquire();
-  } catch (const BackendUnavailable&) {
-    return Entry::unavailable;
+  const auto enter = [&] {
+    if (terms_->raises_unavailable) return acquire();
+    try {
+      return acquire();
+    } catch (const BackendUnavailable&) {
+      return Entry::unavailable;
+    }
+  };
+  if (calls_may_be_observed.load(std::memory_order_relaxed)) [[unlikely]] {
+    return ObservedCall::enter(*this, attempt, enter);
   }
+  return enter();
 }
 
 Entry LockedCall::enter_rendered(std::string_view key_template, Site& site) {
@@ -201,7 +212,7 @@ std::chrono::milliseconds LockedCall::linger() const {
   if (!hold_->give_back(linger, &context)) throw_lost();
 }
 
-[[gnu::always_inline]] inline void LockedCall::leave_linked() {
+[[gnu::always_inline]] inline void LockedCall::leave_plainly() {
   unlink();
   if (!hold_) return;  // it ran unlocked
   const std::chrono::milliseconds linger = this->linger();
@@ -215,6 +226,18 @@ std::chrono::milliseconds LockedCall::linger() const {
     hold_->release_quietly_after(linger);
   }
   hold_.reset();
+}
+
+[[gnu::always_inline]] inline void LockedCall::leave_linked() {
+  if (observed_ != nullptr) [[unlikely]]
+    return leave_observed();
+  leave_plainly();
+}
+
+[[gnu::noinline]] void LockedCall::leave_observed() {
+  observed_->body_ended(hold());
+  leave_plainly();
+  ObservedCall::release(*this);
 }
 
 void LockedCall::leave() { leave_linked(); }
@@ -247,9 +270,11 @@ void LockedCall::throw_lost() const {
 void LockedCall::failed_to_release() const {
   try {
     throw;
-  } catch (const LockLost&) {
+  } catch (const LockLost& error) {
+    if (observed_ != nullptr) observed_->lost(error);
     if (terms_->raises_loss) throw;
   } catch (const LockError& error) {
+    if (observed_ != nullptr) observed_->unconfirmed();
     if (terms_->raises_unconfirmed) throw;
     report_failed_release(*locks_, error);
   }

@@ -1,11 +1,13 @@
 // Each public noun of latchkey in one program that includes public headers only. tests/tidy
 // requires that it includes every public header that needs no other library, and says every name
 // that the module exports.
+#include <latchkey/adapters/opentelemetry.hpp>
 #include <latchkey/adapters/prometheus.hpp>
 #include <latchkey/adapters/spdlog.hpp>
 #include <latchkey/aspect.hpp>
 #include <latchkey/attempt.hpp>
 #include <latchkey/backend.hpp>
+#include <latchkey/call_observer.hpp>
 #include <latchkey/capabilities.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/completes_at_return.hpp>
@@ -76,6 +78,7 @@
 
 namespace every_public_name {
 
+using latchkey::AcquireReport;
 using latchkey::AfterReturn;
 using latchkey::argument_pointers;
 using latchkey::Aspect;
@@ -89,6 +92,9 @@ using latchkey::BackendUnavailable;
 using latchkey::bind_key;
 using latchkey::BoundKey;
 using latchkey::BoundKeys;
+using latchkey::CallObservation;
+using latchkey::CallObserver;
+using latchkey::CallScope;
 using latchkey::Cancelled;
 using latchkey::Capabilities;
 using latchkey::check_fence;
@@ -173,6 +179,8 @@ using latchkey::OnceResult;
 using latchkey::OnceRun;
 using latchkey::OnceTerms;
 using latchkey::OnFailure;
+using latchkey::OpenTelemetryListener;
+using latchkey::OpenTelemetryOptions;
 using latchkey::Options;
 using latchkey::Origin;
 using latchkey::Outcome;

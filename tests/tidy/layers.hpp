@@ -89,6 +89,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/registry.hpp", backend},
     Place{"include/latchkey/options.hpp", backend},
     Place{"include/latchkey/attempt.hpp", locks},
+    Place{"include/latchkey/call_observer.hpp", locks},
     Place{"include/latchkey/count_down_latch.hpp", locks},
     Place{"include/latchkey/hold.hpp", locks},
     Place{"include/latchkey/semaphore.hpp", locks},

@@ -79,6 +79,7 @@ bool Coordinator::start_at_once(Call& call) {
   call.hold = claim;
   call.ticket = shard_->ticket();
   if (claim->stage == Stage::held) {
+    ++call.attempts;
     answer(call, Answer::granted);
     return true;
   }
@@ -89,6 +90,7 @@ bool Coordinator::start_at_once(Call& call) {
   if (claim->acquire.trace == Trace::none) {
     send_acquire(*claim);
   } else {
+    ++call.attempts;
     on_acquire_reply(*claim, outcome);
   }
   set_alarm(call);
@@ -203,6 +205,7 @@ void Coordinator::prepare_acquire(RemoteHold& claim) {
   request.lease = claim.lease + claim.delay;
   request.queue_wait = queue_wait_of(call);
   request.queues = takes_place(claim);
+  ++call.attempts;
   claim.acquire.start();
   // The claim leaves nothing at the backend after `expires_at`. A place in a queue may outlive the
   // lease.

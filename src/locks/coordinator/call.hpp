@@ -81,6 +81,7 @@ struct AcquireTerms {
   /// Not null: the call is for one of several keys. The coordinator reports that it waits, but not
   /// how it ends: the acquire of all keys does so by report_member.
   MemberReport* member = nullptr;
+  AcquireReport* report = nullptr;  ///< Attempt::report
 
   /// Takes over what `attempt` says about the hold. How long it may wait is the call's.
   void set(Owner whose, const Attempt& attempt) noexcept {
@@ -91,6 +92,7 @@ struct AcquireTerms {
     origin = attempt.origin;
     permits = attempt.permits;
     fenced = attempt.fenced;
+    report = attempt.report;
   }
 
   /// Whether the hold has a fencing token.
@@ -145,8 +147,9 @@ struct Call : AcquireTerms {
   LazyString key;                ///< unavailable, refused, lost, not_owner: with its prefix
   /// release: the listener has an event of the hold that says that it is unconfirmed.
   bool failure_reported = false;
-  Clock::duration held{};    ///< lost: the time since the grant
-  std::uint64_t ticket = 0;  ///< its place in the key's queue
+  Clock::duration held{};      ///< lost: the time since the grant
+  std::uint64_t ticket = 0;    ///< its place in the key's queue
+  std::uint32_t attempts = 0;  ///< acquires that were sent to the backend
   /// The caller's thread brings a tick by then.
   Clock::time_point wake_at = Clock::never();
 

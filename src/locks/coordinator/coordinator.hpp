@@ -274,6 +274,8 @@ class Coordinator {
   void wait_for_release(RemoteHold& claim, const Outcome& outcome, bool again);
   void wait_for_answer(RemoteHold& claim);
   void report_waiting(Call& call);
+  void note_holder(Call& call) noexcept;
+  void fill_in_report(const Call& call) noexcept;
   void give_up(Call& call, Answer answer);
   void give_up_waiting(Call& call);
   [[nodiscard]] bool nobody_knows_holder(Call& call);

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <latchkey/call_observer.hpp>
 #include <latchkey/site.hpp>
 
 #include "backend/refusals.hpp"
@@ -122,6 +123,22 @@ void Coordinator::report_waiting(Call& call) {
     report_attempt(call);
   }
   if (reports(Event::Kind::waiting)) report(Event::Kind::waiting, call);
+  if (call.report != nullptr && call.member == nullptr) note_holder(call);
+}
+
+void Coordinator::note_holder(Call& call) noexcept {
+  try {
+    call.report->holder = holder_of(call);
+  } catch (const std::bad_alloc&) {
+    return;  // the report then names nobody
+  }
+}
+
+// The caller of several keys fills in the report itself.
+void Coordinator::fill_in_report(const Call& call) noexcept {
+  if (call.report == nullptr || call.member != nullptr) return;
+  call.report->attempts = call.attempts;
+  if (call.waits) call.report->contended = now() - call.waiting_since;
 }
 
 void Coordinator::retry_now(RemoteHold& claim) {
@@ -267,6 +284,7 @@ void Coordinator::end_waits(EventContext& event) {
 
 void Coordinator::answer(Call& call, Answer answer) {
   call.answer = answer;
+  if (call.kind == Call::Kind::acquire) fill_in_report(call);
   wake(call);
   if (answer == Answer::granted && call.kind == Call::Kind::acquire) {
     probes::granted(key.view(), call);

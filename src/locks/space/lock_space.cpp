@@ -9,6 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include <latchkey/call_observer.hpp>
+
+#include "locks/observed_calls.hpp"
 #include "locks/space/announcement.hpp"
 #include "locks/space/live_spaces.hpp"
 #include "locks/space/space_ref.hpp"
@@ -98,6 +101,9 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       timer_({driver_, due_times_, latch_waits_, reporter_, clock_, *backend_, *this}),
       direct_requests_(driver_, clock_),
       latch_waits_(*this) {
+  if (options_.call_observer != nullptr && options_.call_observer->wants_calls()) {
+    calls_may_be_observed.store(true, std::memory_order_relaxed);
+  }
   reporter_.warn();
   reporter_.connections_found();
   static_cast<void>(Parker::mine());  // parkers take part in forks from now on

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <latchkey/attempt.hpp>
+#include <latchkey/call_observer.hpp>
 #include <latchkey/detail/locked/locked_call.hpp>
 #include <latchkey/hold.hpp>
 #include <latchkey/lock.hpp>
@@ -30,7 +31,9 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
  public:
   /// Made where the coroutine is awaited. `options` must live until the call has ended.
   template <class Options>
-  explicit CoroutineCall(const Options& options) : call_(options), outer_(running()) {}
+  explicit CoroutineCall(const Options& options) : call_(options), outer_(running()) {
+    observe();
+  }
   CoroutineCall(const CoroutineCall&) = delete;
   CoroutineCall& operator=(const CoroutineCall&) = delete;
 
@@ -43,10 +46,18 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   [[nodiscard]] Lock lock() const;
   [[nodiscard]] Attempt attempt() const;
 
+  // --- for the CallObserver, if there is one ---
+  void acquiring(Attempt& attempt) noexcept;
+  void not_acquired(Entry entry, const Attempt& attempt) noexcept;
+  /// For the handler around the acquire.
+  void failed_to_acquire(const Attempt& attempt) noexcept;
+
   /// The body starts, with the lock or without it.
   void enter(std::optional<Hold> hold) noexcept;
   /// The body has ended. Empty: it ran without the lock.
   [[nodiscard]] std::optional<Hold> leave() noexcept;
+  /// The coroutine has ended. Releases without waiting if its body was still running.
+  void end() noexcept;
   /// For the release after leave().
   [[nodiscard]] std::chrono::milliseconds linger() const { return call_.linger(); }
   [[nodiscard]] Origin origin() const noexcept { return call_.origin_; }
@@ -61,18 +72,30 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   class Running {
    public:
     explicit Running(CoroutineCall& call) noexcept
-        : innermost_(LockedCall::exchange_innermost(call.visible())),
-          running_(std::exchange(innermost_running(), &call)) {}
+        : call_(call),
+          innermost_(LockedCall::exchange_innermost(call.visible())),
+          running_(std::exchange(innermost_running(), &call)),
+          outer_(std::exchange(call.parts_, this)) {
+      if (call.call_.observed_ != nullptr) [[unlikely]]
+        call.enter_thread();
+    }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
     ~Running() {
+      scope_.reset();
+      call_.parts_ = outer_;
       LockedCall::exchange_innermost(innermost_);
       innermost_running() = running_;
     }
 
    private:
+    friend class CoroutineCall;
+
+    CoroutineCall& call_;
     LockedCall* innermost_;
     CoroutineCall* running_;
+    Running* outer_;  ///< another one of this coroutine, which runs this one
+    std::unique_ptr<CallScope> scope_{};
   };
 
  private:
@@ -83,6 +106,10 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   [[nodiscard]] static std::shared_ptr<CoroutineCall> running();
   [[nodiscard]] LockedCall* visible() noexcept;
   void change_stage(Stage stage) noexcept;
+  void observe() noexcept;
+  /// Tells the observer that this thread runs the body, if it does.
+  void enter_thread() noexcept;
+  void leave_thread() noexcept;
   /// The type to acquire. Throws std::invalid_argument if it was to have a fencing token, and has
   /// none here.
   [[nodiscard]] LockType type() const;
@@ -91,6 +118,7 @@ class CoroutineCall : public std::enable_shared_from_this<CoroutineCall> {
   const std::shared_ptr<CoroutineCall> outer_;
   std::vector<std::string> keys_{};  ///< several, or empty
   std::atomic<Stage> stage_{Stage::waiting};
+  Running* parts_ = nullptr;  ///< the innermost, on the thread that runs the coroutine
 };
 
 }  // namespace latchkey::inline v1::detail

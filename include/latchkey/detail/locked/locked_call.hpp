@@ -28,6 +28,8 @@ class Locks;
 
 namespace detail {
 
+struct ObservedCall;
+
 /// The options of one LOCKED: an Attempt without its stop token, so that it is trivially
 /// destructible, and the strategies.
 struct LockTerms {
@@ -89,7 +91,7 @@ class LockedCall {
   /// After an exception of the body: releases, and reports errors to the listener instead of
   /// throwing.
   ~LockedCall() {
-    if (linked_) end();
+    if (linked_ || observed_ != nullptr) end();
   }
 
   /// Renders the key or keys of `known`, or those of its current policy, and acquires them. Throws
@@ -137,10 +139,13 @@ class LockedCall {
  private:
   friend class CoroutineCall;
   friend class LockedScope;
+  friend struct ObservedCall;
 
   [[nodiscard]] Entry enter_named(const LockedSite& known, Site& site,
                                   const void* const* arguments);
   void leave_linked();
+  void leave_plainly();
+  void leave_observed();
   [[nodiscard]] const SitePolicy* follow(const PolicySlot& slot) noexcept {
     const std::uint32_t number = slot.load(std::memory_order_relaxed);
     return number == 0 ? nullptr : take(number);
@@ -190,6 +195,7 @@ class LockedCall {
   };
   Clock::time_point entered_{};  ///< read only if `hold_for` is set
   LockedCall* outer_ = nullptr;
+  ObservedCall* observed_ = nullptr;  ///< owned; null: nobody observes this call
   bool linked_ = false;
 };
 
