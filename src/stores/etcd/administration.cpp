@@ -94,9 +94,9 @@ void Administration::inspect(Request& request, Sink& sink) {
     const std::vector<bool> holds = holding(reply.found, directory);
     LockInfo& info = *request.info;
     info.key = request.key;
-    info.locked = !reply.found.empty();
     for (std::size_t index = 0; index < reply.found.size(); ++index) {
       const KeyValue& key = reply.found[index];
+      if (is_of_another_lock(key, directory)) continue;
       HolderName name = holder_of(key);
       if (!holds[index]) {
         info.queue.push_back(std::move(name.text));
@@ -113,6 +113,7 @@ void Administration::inspect(Request& request, Sink& sink) {
       if (kind == KeyKind::read) continue;
       info.fencing_token = static_cast<std::uint64_t>(key.create_revision) << 16U;
     }
+    info.locked = !info.holders.empty();
     context_.outbox.complete(request, sink, Outcome::Kind::granted);
   });
 }
@@ -147,10 +148,12 @@ void Administration::force_release(Request& request, Sink& sink) {
   context_.link.call(Method::range, queue_of(request), [this, &request, &sink](CallEnd&& end) {
     if (!end.ok()) return fail(request, sink, end);
     RangeReply reply = decode_range(end.reply);
-    const std::vector<bool> holds = holding(reply.found, directory_of(request));
+    const std::string directory = directory_of(request);
+    const std::vector<bool> holds = holding(reply.found, directory);
     std::vector<KeyValue> holders;
     for (std::size_t index = 0; index < holds.size(); ++index) {
-      if (holds[index]) holders.push_back(std::move(reply.found[index]));
+      KeyValue& key = reply.found[index];
+      if (holds[index] && !is_of_another_lock(key, directory)) holders.push_back(std::move(key));
     }
     end_holds(request, sink, std::move(holders), false);
   });

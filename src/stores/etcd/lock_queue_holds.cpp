@@ -173,8 +173,9 @@ void LockQueue::end_hold_of_another() {
     if (!end.ok()) return done(outcome_of(end, directory_));
     const std::string id = current_.request->id.text();
     const RangeReply reply = decode_range(end.reply);
-    const auto found = std::ranges::find_if(
-        reply.found, [&](const KeyValue& key) { return holder_of(key).text == id; });
+    const auto found = std::ranges::find_if(reply.found, [&](const KeyValue& key) {
+      return holder_of(key).text == id && !is_of_another_lock(key, directory_);
+    });
     if (found == reply.found.end()) return done(Outcome::Kind::gone);
     Transaction transaction;
     transaction.if_created(found->key, found->create_revision).then_delete(found->key);

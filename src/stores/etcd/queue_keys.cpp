@@ -105,4 +105,9 @@ std::optional<std::string_view> lock_of(const KeyValue& key) noexcept {
   return std::nullopt;
 }
 
+bool is_of_another_lock(const KeyValue& key, std::string_view directory) noexcept {
+  const auto lock = lock_of(key);
+  return lock && *lock != directory.substr(0, directory.size() - 1);
+}
+
 }  // namespace latchkey::inline v1::detail::etcd

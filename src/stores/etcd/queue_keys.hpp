@@ -51,5 +51,7 @@ struct KeyRange {
 
 /// The lock in whose queue the key is, if it has the name of such a key and a lease.
 [[nodiscard]] std::optional<std::string_view> lock_of(const KeyValue& key) noexcept;
+/// Whether a key below `directory` is in the queue of another lock, such as `a/b` below `a/`.
+[[nodiscard]] bool is_of_another_lock(const KeyValue& key, std::string_view directory) noexcept;
 
 }  // namespace latchkey::inline v1::detail::etcd

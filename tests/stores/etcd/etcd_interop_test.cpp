@@ -117,6 +117,23 @@ TEST_F(EtcdInterop, ALockNamedAsThePrefixIsNotListedAndDoesNotEndTheProcess) {
   EXPECT_EQ(holder.wait(), 0);
 }
 
+// Their keys are below that of the lock, and the first one was taken for the holder's.
+TEST_F(EtcdInterop, AForcedReleaseEndsNoHoldOfALockWhoseNameBeginsWithThatOne) {
+  for (const LockType type : {LockType::FENCED, LockType::READ, LockType::WRITE}) {
+    SCOPED_TRACE(to_string(type));
+    Hold below = locks_.lock(key_ + "/x-lock-0", type).acquire(1s, 10s);
+    EXPECT_FALSE(locks_.inspect(key_).locked);
+    EXPECT_FALSE(locks_.force_release(key_));
+    EXPECT_FALSE(locks_.release_holder(key_, below.id()));
+    std::thread waiting([&] { static_cast<void>(locks_.lock(key_).acquire(10s, 5s)); });
+    EXPECT_TRUE(eventually([&] { return locks_.inspect(key_).queue.size() == 1; }));
+    EXPECT_FALSE(locks_.force_release(key_));
+    EXPECT_EQ(locks_.list(key_ + "*").size(), 2U);
+    EXPECT_TRUE(below.release());
+    waiting.join();
+  }
+}
+
 // Etcd issue 11456: a waiter whose session ended while it waited must not believe that it holds.
 TEST_F(EtcdInterop, AWaiterWhoseSessionEndedEntersTheQueueAgain) {
   Hold hold = locks_.lock(key_).acquire(1s, 20s);

@@ -17,6 +17,7 @@ namespace {
 
 using detail::etcd::excluding;
 using detail::etcd::holding;
+using detail::etcd::is_of_another_lock;
 using detail::etcd::key_of;
 using detail::etcd::KeyKind;
 using detail::etcd::KeyRange;
@@ -121,6 +122,19 @@ TEST(EtcdQueueKeys, AKeyBelongsToTheLockThatItsNameSays) {
            {"a", 7, std::nullopt},
            {"", 7, std::nullopt}}) {
     EXPECT_EQ(lock_of({std::string(each.key), {}, 1, each.lease}), each.lock) << each.key;
+  }
+}
+
+TEST(EtcdQueueKeys, AKeyBelowThoseOfALockMayBeOfAnother) {
+  const auto is_other = [](const std::string& name) {
+    return is_of_another_lock({directory + name, {}, 1, 0x1f}, directory);
+  };
+  for (const char* const own : {"1f", "read/1764508113000000000", "write/1764508113000000000",
+                                "made by hand", "made/by hand"}) {
+    EXPECT_FALSE(is_other(own)) << own;
+  }
+  for (const char* const other : {"b/1f", "b/read/1764508113000000000", "read/1f"}) {
+    EXPECT_TRUE(is_other(other)) << other;
   }
 }
 
