@@ -30,28 +30,23 @@ latchkey_adapter(asio "Boost 1.81" Boost::headers)
 latchkey_adapter(spdlog spdlog spdlog::spdlog)
 latchkey_adapter(prometheus prometheus-cpp prometheus-cpp::core)
 
-# opentelemetry-cpp says that it is compatible with no other version, so its own is checked.
+# opentelemetry-cpp's package accepts no version but its own, so the version is compared here.
 find_package(opentelemetry-cpp CONFIG QUIET)
-set(is_installable ON)
 if(opentelemetry-cpp_FOUND AND opentelemetry-cpp_VERSION VERSION_LESS 1.9)
   message(STATUS "latchkey::opentelemetry needs opentelemetry-cpp >= 1.9: it is left out")
-elseif(NOT TARGET opentelemetry-cpp::api AND PROJECT_IS_TOP_LEVEL)
-  # The API alone, without an SDK, for the tests of the adapter. It is not installed: how the API is compiled
-  # must be how the SDK of a program was, which is not known here.
+else()
+  # The headers of the API, without an SDK, are enough to compile and test the adapter. It is not installed
+  # then: it would have to be compiled as the SDK of a program was, which is not known here.
   find_path(LATCHKEY_OPENTELEMETRY_INCLUDE opentelemetry/version.h
     PATHS "${LATCHKEY_DEPS}/opentelemetry/include" NO_DEFAULT_PATH)
   mark_as_advanced(LATCHKEY_OPENTELEMETRY_INCLUDE)
-  if(LATCHKEY_OPENTELEMETRY_INCLUDE)
+  if(NOT TARGET opentelemetry-cpp::api AND LATCHKEY_OPENTELEMETRY_INCLUDE AND PROJECT_IS_TOP_LEVEL)
     add_library(opentelemetry-cpp::api INTERFACE IMPORTED)
     target_include_directories(opentelemetry-cpp::api SYSTEM INTERFACE
       "${LATCHKEY_OPENTELEMETRY_INCLUDE}")
-    set(is_installable OFF)
   endif()
-endif()
-if(TARGET opentelemetry-cpp::api AND NOT opentelemetry-cpp_VERSION VERSION_LESS 1.9
-   OR NOT is_installable)
   latchkey_adapter(opentelemetry opentelemetry-cpp opentelemetry-cpp::api)
-  if(NOT is_installable)
+  if(NOT opentelemetry-cpp_FOUND)
     list(REMOVE_ITEM LATCHKEY_ADAPTERS opentelemetry)
   endif()
 endif()
