@@ -374,6 +374,11 @@ set(latchkey_exhaustion_sources
   exhaustion/scarce_memory_test.cpp
   exhaustion/session_test.cpp)
 
+set(latchkey_c_tests_sources
+  c/boundary_test.cpp
+  c/key_table_test.cpp
+  exhaustion/scarce_memory.cpp)
+
 set(latchkey_cli_tests_sources
   cli/command_line_test.cpp
   cli/ddl_test.cpp
