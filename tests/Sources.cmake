@@ -423,6 +423,7 @@ set(latchkey_interop_sources
   interop/interop.cpp
   interop/interop_test.cpp
   interop/java_peer.cpp
+  interop/languages_test.cpp
   interop/latch_test.cpp
   interop/permits_test.cpp
   interop/turns_test.cpp)
