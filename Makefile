@@ -32,6 +32,7 @@
 #                  LANES="trixie-gcc flags" runs these only
 #   make packages  .deb packages, tried in a clean Debian; as root     make conan  the Conan package
 #   make routes    every way to take latchkey, in a clean Debian, with a stopwatch; as root
+#   make wheel     the package for Python: build/wheel/latchkey-*.whl
 #   make abi       the ABI of the shared library beside that of the last tag
 #   make install   the library and the command line tool: PREFIX=/usr/local, DESTDIR=
 #   make deps      install all dependencies    make clean
@@ -39,7 +40,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-build test-night test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan routes abi deps docs shots clean
+.PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan wheel routes abi deps docs shots clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -266,6 +267,10 @@ packages:
 conan:
 	@scripts/deps.sh build
 	@scripts/packages.sh conan
+
+wheel:
+	@scripts/deps.sh wheel
+	@scripts/wheel.sh
 
 routes:
 	@scripts/deps.sh packages

@@ -41,7 +41,7 @@ class LatchkeyRecipe(ConanFile):
         toolchain = CMakeToolchain(self)
         for name, value in {
                 "SHARED": self.options.shared, "POLICIES": self.options.policies,
-                "TLS": self.options.tls, "TESTS": False, "EXAMPLES": False, "CLI": False}.items():
+                "TLS": self.options.tls, "TESTS": False, "EXAMPLES": False, "CLI": False, "C": False}.items():
             toolchain.cache_variables[f"LATCHKEY_{name}"] = bool(value)
         toolchain.cache_variables["LATCHKEY_UNITY"] = "ON"  # all is compiled, and once
         toolchain.generate()

@@ -1,7 +1,8 @@
 # Sets latchkey_sources and latchkey_headers, those of the library; latchkey_testing_core_sources and
 # latchkey_testing_core_headers, those of the testing kit without GoogleMock; latchkey_testing_sources
 # and latchkey_testing_headers, those with it; latchkey_fence_headers, which need a client library;
-# latchkey_reflection_headers, which need C++26. List a new file here.
+# latchkey_reflection_headers, which need C++26; latchkey_c_sources and latchkey_c_headers, those of the C
+# interface. List a new file here.
 set(latchkey_sources
   src/aspect/join_point.cpp
   src/aspect/site.cpp
@@ -51,6 +52,7 @@ set(latchkey_sources
   src/install/install.cpp
   src/install/installation.cpp
   src/install/lock_places.cpp
+  src/install/policy_layers.cpp
   src/install/policy_load.cpp
   src/install/policy_plan.cpp
   src/install/reload_check.cpp
@@ -447,3 +449,19 @@ set(latchkey_asio_headers
   include/latchkey/detail/asio/initiation.hpp
   include/latchkey/detail/asio/locked_coroutine.hpp
   include/latchkey/detail/asio/operation_awaiter.hpp)
+
+set(latchkey_c_sources
+  src/c/acquire_request.cpp
+  src/c/acquire_request.hpp
+  src/c/errors.cpp
+  src/c/errors.hpp
+  src/c/handles.hpp
+  src/c/keys.cpp
+  src/c/locks.cpp
+  src/c/loop.cpp
+  src/c/loop.hpp
+  src/c/operations.cpp
+  src/c/policies.cpp)
+
+set(latchkey_c_headers
+  include/latchkey/latchkey.h)

@@ -104,6 +104,13 @@ if [[ $kind == pkg_config ]]; then
     if needs "$project/shared" ssl; then echo "the program itself links OpenSSL"; exit 1; fi
   fi
   if needs "$project/static" latchkey; then echo "liblatchkey.a was not taken"; exit 1; fi
+  if pkg-config --exists latchkey_c; then
+    read -ra of_c < <(pkg-config --cflags --libs latchkey_c)
+    cc -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror "$root/tests/c/docs_program.c" \
+      -o "$work/project/in_c" "${of_c[@]}"
+    echo "running in_c"
+    LD_LIBRARY_PATH=$library_dir "$work/project/in_c" memory:
+  fi
   exit
 fi
 {

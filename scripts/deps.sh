@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a make target needs on Debian 12 or newer; does nothing if it is installed already.
 #
-#   scripts/deps.sh [build|demo|test|bench|peers|clang|fuzz|docs|shots|stores|packages|all]...     default: all
+#   scripts/deps.sh [build|wheel|demo|test|bench|peers|clang|fuzz|docs|shots|stores|packages|all]...  default: all
 #   scripts/deps.sh libstdcxx  headers of GCC 14's standard library, into build/deps, unless the system
 #                              has that or a newer one: needs no root
 #   scripts/deps.sh newer      only what is newer than Debian 12, into build/deps: needs no root
@@ -41,7 +41,7 @@ base=(build-essential cmake ninja-build ccache librange-v3-dev libyaml-cpp-dev l
       libcli11-dev libfmt-dev nlohmann-json3-dev systemtap-sdt-dev "$own_libraries")
 demo=(prometheus-cpp-dev)
 testing=(libgtest-dev libgmock-dev "$boost" "$telemetry" libhiredis-dev redis-server libspdlog-dev curl
-         catch2 doctest-dev gdb jq pkg-config tmux valgrind)
+         catch2 doctest-dev gdb jq pkg-config python3 tmux valgrind)
 bench=(libbenchmark-dev "$boost" libfmt-dev redis-server)
 # What the plots of docs/benchmarks.md and the programs in Java need. Go must be newer than Debian's.
 peers=(default-jdk-headless maven python3-matplotlib)
@@ -72,6 +72,7 @@ wanted() {
   for group in "$@"; do
     case $group in
       build) ;;
+      wheel) printf 'python3\n' ;;
       demo) printf '%s\n' "${demo[@]}" ;;
       test) printf '%s\n' "${demo[@]}" "${testing[@]}" ;;
       bench) printf '%s\n' "${bench[@]}" ;;
@@ -87,7 +88,7 @@ wanted() {
           "${docs[@]}" "${stores[@]}" "${packages[@]}"
         ;;
       *)
-        fail "no group '$group' (build, demo, test, bench, peers, clang, fuzz, docs, shots, stores, packages, all)"
+        fail "no group '$group' (build, wheel, demo, test, bench, peers, clang, fuzz, docs, shots, stores, packages, all)"
         ;;
     esac
   done

@@ -67,9 +67,10 @@ case $route in
     ;;
   conan) install_packages "${compiler[@]}" make "${libraries[@]}" python3-venv ;;
   deb) install_packages g++ pkg-config ;;
+  wheel) install_packages make ;;
 esac
 # The .deb packages bring hiredis and Boost.PFR; for all others they are newer than Debian 12.
-[[ $route == deb ]] || step /latchkey/scripts/deps.sh newer
+[[ $route == deb || $route == wheel ]] || step /latchkey/scripts/deps.sh newer
 prepared=$SECONDS
 
 case $route in
@@ -108,6 +109,14 @@ case $route in
     step latchkey --version
     step apt-get install -y -qq --no-install-recommends cmake ninja-build
     build_and_run
+    ;;
+  wheel)
+    step make -C /latchkey wheel
+    step apt-get install -y -qq --no-install-recommends python3-venv redis-server
+    step python3 -m venv /venv
+    step /venv/bin/pip --quiet install /latchkey/build/wheel/latchkey-*.whl
+    cd /latchkey/examples
+    step ./with_redis.sh /venv/bin/python python/transfers.py URI
     ;;
 esac
 echo "route: $route $prepared $((SECONDS - prepared))"

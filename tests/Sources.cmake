@@ -374,6 +374,11 @@ set(latchkey_exhaustion_sources
   exhaustion/scarce_memory_test.cpp
   exhaustion/session_test.cpp)
 
+set(latchkey_c_tests_sources
+  c/boundary_test.cpp
+  c/key_table_test.cpp
+  exhaustion/scarce_memory.cpp)
+
 set(latchkey_cli_tests_sources
   cli/command_line_test.cpp
   cli/ddl_test.cpp
@@ -418,6 +423,7 @@ set(latchkey_interop_sources
   interop/interop.cpp
   interop/interop_test.cpp
   interop/java_peer.cpp
+  interop/languages_test.cpp
   interop/latch_test.cpp
   interop/permits_test.cpp
   interop/turns_test.cpp)

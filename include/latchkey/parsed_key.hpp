@@ -20,6 +20,7 @@
 namespace latchkey::inline v1 {
 namespace detail {
 class Binder;
+class ForeignKey;
 }  // namespace detail
 
 class BoundKey;
@@ -36,6 +37,7 @@ class ParsedKey {
   friend BoundKey bind_key(ParsedKey key, Schema schema);
   friend class BoundKey;
   friend class detail::Binder;
+  friend class detail::ForeignKey;
 
   ParsedKey() = default;
 

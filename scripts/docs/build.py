@@ -21,7 +21,7 @@ SITE = "docs/site"
 ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md",
               "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".lua": "lua", ".sh": "sh", ".yaml": "yaml",
-             ".txt": "cmake", ".json": "json"}
+             ".txt": "cmake", ".json": "json", ".py": "python"}
 # A cell of more characters takes more than two lines at 1440 pixels, by the columns of its table.
 LONGEST_CELL, LONGEST_ROW = 160, 400
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")

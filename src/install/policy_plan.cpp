@@ -14,37 +14,12 @@
 #include <latchkey/error.hpp>
 
 #include "core/text/nearest.hpp"
+#include "install/policy_layers.hpp"
 #include "install/rule_match.hpp"
 #include "policy/settings.hpp"
 
 namespace latchkey::inline v1::detail {
 namespace {
-
-/// Groups of settings in the order of precedence: the first one that has a setting wins.
-struct Layers {
-  std::vector<const PolicySettings*> all{};
-
-  template <class T>
-  [[nodiscard]] Perhaps<T> find(Perhaps<T> PolicySettings::* setting) const {
-    for (const PolicySettings* settings : all) {
-      if (settings->*setting) return settings->*setting;
-    }
-    return std::nullopt;
-  }
-};
-
-Policy policy_of(const Layers& layers) {
-  Policy policy;
-  const auto merge = [&](const auto& member) {
-    if (member.merged == nullptr) return;
-    if (const auto said = layers.find(member.said)) policy.*member.merged = said->value;
-  };
-  for (const PolicySetting& setting : policy_settings) std::visit(merge, setting.member);
-  if (policy.permits) policy.type = LockType::PERMIT;
-  policy.unlocked = layers.find(&PolicySettings::unlocked).has_value();
-  policy.fenced = layers.find(&PolicySettings::fenced).has_value();
-  return policy;
-}
 
 class Planner {
  public:

@@ -1,6 +1,5 @@
 // Two C++ and two Java processes that contend for one key: what each is granted, and who waits.
 // SPDX-License-Identifier: BSL-1.0
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -13,10 +12,9 @@
 #include <vector>
 
 #include "interop/contest.hpp"
+#include "interop/contest_run.hpp"
 #include "interop/interop.hpp"
 #include "support/child.hpp"
-#include "support/polling.hpp"
-#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -25,12 +23,6 @@ using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
 constexpr std::size_t threads = 2;  // in each of the four processes
-
-/// The grants and waits of a process's threads while the contest was measured.
-struct Share {
-  std::uint64_t grants = 0;
-  std::chrono::nanoseconds longest_wait{};
-};
 
 /// The first two processes are C++, the others Java.
 using Shares = std::array<Share, 4>;
@@ -47,36 +39,22 @@ class TurnsWithJava : public InteropTest,
 
   TurnsWithJava() : InteropTest(DeploymentKind::server) {}
 
-  /// Measures for `window` and for as long as the machine stalls meanwhile, when all are warm.
+  /// Returns the share of each process.
   Shares run(std::chrono::milliseconds window, std::uint64_t warm) {
     std::vector<std::future<std::string>> cpp = start_cpp_processes(),
                                           java = start_java_processes();
-    EXPECT_TRUE(eventually([&] { return least_warm() >= warm; })) << least_warm();
-    const Stalls stalls;
-    contest_->phase = Contest::measured;
-    const auto begun = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - begun - stalls.total() < window) {
-      // sleeps: turns are counted in a time without the stalls, which end at no event
-      std::this_thread::sleep_for(10ms);
-    }
-    contest_->phase = Contest::over;
+    run_.measure(window, warm);
     for (auto& process : cpp) EXPECT_EQ(process.get(), "");
     for (auto& thread : java) EXPECT_EQ(thread.get(), "true");
-    stalled_ = stalls.total();
-    return shares();
-  }
-
-  /// How many grants there were, in all phases.
-  [[nodiscard]] std::uint64_t grants() const {
-    std::uint64_t sum = 0;
-    for (const auto& contender : contest_->contenders) {
-      sum += contender.warm_grants + contender.grants;
+    Shares shares;
+    for (std::size_t process = 0; process < shares.size(); ++process) {
+      shares.at(process) = run_.share_of(process * threads, threads);
     }
-    return sum;
+    return shares;
   }
 
-  Contest contest_;
-  std::chrono::nanoseconds stalled_{};
+  ContestRun run_{4 * threads};
+  const Contest& contest_ = run_.contest();
 
  private:
   std::vector<std::future<std::string>> start_cpp_processes() {
@@ -113,27 +91,6 @@ class TurnsWithJava : public InteropTest,
     return running;
   }
 
-  [[nodiscard]] std::uint64_t least_warm() const {
-    const auto& all = contest_->contenders;
-    return std::min_element(all.begin(), all.end(),
-                            [](const auto& one, const auto& other) {
-                              return one.warm_grants < other.warm_grants;
-                            })
-        ->warm_grants;
-  }
-
-  [[nodiscard]] Shares shares() const {
-    Shares shares;
-    for (std::size_t number = 0; number < contest_->contenders.size(); ++number) {
-      const auto& contender = contest_->contenders[number];
-      Share& share = shares.at(number / threads);
-      share.grants += contender.grants;
-      share.longest_wait =
-          std::max(share.longest_wait, std::chrono::nanoseconds(contender.longest_wait_ns.load()));
-    }
-    return shares;
-  }
-
   [[nodiscard]] static std::string key() { return name(); }
 
   inline static std::unique_ptr<JavaPeer> second_java_;
@@ -149,9 +106,10 @@ TEST_P(TurnsWithJava, NeitherSideStarvesAndNobodyWaitsForASecond) {
     std::printf(" %llu (%.0f ms)", static_cast<unsigned long long>(share.grants),
                 std::chrono::duration<double, std::milli>(share.longest_wait).count());
   }
-  std::printf("; stalled %.0f ms\n", std::chrono::duration<double, std::milli>(stalled_).count());
+  std::printf("; stalled %.0f ms\n",
+              std::chrono::duration<double, std::milli>(run_.stalled()).count());
 
-  EXPECT_EQ(contest_->updates, grants()) << "updates were lost";
+  EXPECT_EQ(contest_->updates, run_.grants()) << "updates were lost";
   EXPECT_EQ(contest_->overlaps, 0U);
   EXPECT_EQ(contest_->stale_tokens, 0U);
   const std::uint64_t cpp = shares[0].grants + shares[1].grants;
@@ -160,7 +118,7 @@ TEST_P(TurnsWithJava, NeitherSideStarvesAndNobodyWaitsForASecond) {
   EXPECT_GE(4 * cpp, java);
   EXPECT_GE(4 * shares[0].grants, shares[1].grants);
   EXPECT_GE(4 * shares[1].grants, shares[0].grants);
-  for (const Share& share : shares) EXPECT_LT(share.longest_wait, 1s + stalled_);
+  for (const Share& share : shares) EXPECT_LT(share.longest_wait, 1s + run_.stalled());
 }
 
 INSTANTIATE_TEST_SUITE_P(Server, TurnsWithJava,

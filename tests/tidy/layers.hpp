@@ -35,6 +35,7 @@ inline constexpr Layer testing{"testing", 7};
 inline constexpr Layer adapters{"adapters", 7};
 inline constexpr Layer asio{"asio", 7};
 inline constexpr Layer cli{"cli", 7};
+inline constexpr Layer c_interface{"c", 8};
 inline constexpr Layer everything{"everything", 8};
 inline constexpr Layer annotations{"annotations", 9};
 
@@ -129,6 +130,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/testing/", testing},
     Place{"include/latchkey/detail/testing/", testing},
     Place{"include/latchkey/testing.hpp", testing},
+    Place{"include/latchkey/latchkey.h", c_interface},
     Place{"include/latchkey/latchkey.hpp", everything},
     Place{"include/latchkey/annotations.hpp", annotations},
     Place{"include/latchkey/annotations/", annotations},
@@ -153,6 +155,7 @@ inline constexpr std::array places{
     Place{"src/adapters/", adapters},
     Place{"src/asio/", asio},
     Place{"src/testing/", testing},
+    Place{"src/c/", c_interface},
     Place{"src/cli/", cli},
 };
 
