@@ -3,7 +3,9 @@
 #   latchkey_find_store_library(<store>): the target latchkey::<store>_client, if it is found
 set(latchkey_postgresql_needs "libpq>=14" libpq-dev)
 set(latchkey_mysql_needs "libmariadb>=3.3" libmariadb-dev)
+set(latchkey_http2_needs "libnghttp2>=1.41 openssl>=3.0" "libnghttp2-dev libssl-dev")
 set(latchkey_etcd_needs "libnghttp2>=1.41 openssl>=3.0" "libnghttp2-dev libssl-dev")
+set(latchkey_kubernetes_needs "libnghttp2>=1.41 openssl>=3.0" "libnghttp2-dev libssl-dev")
 set(latchkey_mongodb_needs "libmongoc-1.0>=1.17" libmongoc-dev)
 set(latchkey_zookeeper_needs zookeeper_st libzookeeper-st-dev)
 

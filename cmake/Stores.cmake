@@ -21,6 +21,7 @@ macro(latchkey_store name sources headers)
 endmacro()
 
 file(GLOB stores CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/stores/*.cmake")
+include("${PROJECT_SOURCE_DIR}/cmake/Http2.cmake")
 foreach(store IN LISTS stores)
   include("${store}")
 endforeach()

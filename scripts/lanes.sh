@@ -94,7 +94,7 @@ count() {
 }
 
 readonly tests_of_all='unit|opentelemetry|example_opentelemetry|sim|asio|redis_[0-9]+|compile_fail'
-readonly tests_of_stores='(postgresql|mysql|zookeeper|etcd|mongodb)_[0-9]+'
+readonly tests_of_stores='(postgresql|mysql|zookeeper|etcd|kubernetes|mongodb)_[0-9]+'
 
 # build_and_test <tests> [cmake option...]
 build_and_test() {

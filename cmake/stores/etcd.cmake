@@ -11,12 +11,10 @@ set(latchkey_etcd_sources
   src/stores/etcd/queue_keys.cpp
   src/stores/etcd/register.cpp
   src/stores/etcd/sessions.cpp
-  src/stores/etcd/transport/byte_stream.cpp
   src/stores/etcd/transport/grpc_call.cpp
   src/stores/etcd/transport/grpc_transport.cpp
-  src/stores/etcd/transport/http2_session.cpp
-  src/stores/etcd/transport/tls_filter.cpp
   src/stores/etcd/uri.cpp
   src/stores/etcd/watches.cpp
   src/stores/etcd/wire/messages.cpp)
 latchkey_store(etcd "${latchkey_etcd_sources}" include/latchkey/etcd.hpp)
+latchkey_uses_http2(etcd)

@@ -23,6 +23,7 @@ struct StoreScheme {
 };
 inline constexpr std::array store_schemes{
     StoreScheme{"etcd", "latchkey::etcd", "latchkey::register_etcd"},
+    StoreScheme{"k8s", "latchkey::kubernetes", "latchkey::register_kubernetes"},
     StoreScheme{"mongodb", "latchkey::mongodb", "latchkey::register_mongodb"},
     StoreScheme{"mysql", "latchkey::mysql", "latchkey::register_mysql"},
     StoreScheme{"postgresql", "latchkey::postgresql", "latchkey::register_postgresql"},

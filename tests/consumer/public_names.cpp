@@ -35,6 +35,7 @@
 #include <latchkey/key_buffer.hpp>
 #include <latchkey/key_hash.hpp>
 #include <latchkey/key_schema.hpp>
+#include <latchkey/kubernetes.hpp>
 #include <latchkey/latchkey.hpp>
 #include <latchkey/leader.hpp>
 #include <latchkey/lease.hpp>
@@ -198,6 +199,7 @@ using latchkey::ReadWriteLock;
 using latchkey::Reentry;
 using latchkey::register_backend;
 using latchkey::register_etcd;
+using latchkey::register_kubernetes;
 using latchkey::register_mongodb;
 using latchkey::register_mysql;
 using latchkey::register_postgresql;

@@ -5,7 +5,7 @@
 // Each byte of the input is a move, or decides how the server answers.
 //
 // Covers: src/stores/etcd/wire/messages.cpp src/stores/etcd/transport/grpc_call.cpp
-// Covers: src/stores/etcd/transport/http2_session.cpp src/stores/etcd/transport/grpc_transport.cpp
+// Covers: src/stores/http2/http2_session.cpp src/stores/etcd/transport/grpc_transport.cpp
 // Covers: src/stores/etcd/lock_queue.cpp src/stores/etcd/lock_queue_acquire.cpp
 // Covers: src/stores/etcd/watches.cpp src/stores/etcd/queue_keys.cpp
 #include <algorithm>

@@ -101,6 +101,7 @@ inline constexpr std::array places{
     Place{"include/latchkey/read_write_lock.hpp", locks},
     Place{"include/latchkey/quorum.hpp", quorum},
     Place{"include/latchkey/etcd.hpp", stores},
+    Place{"include/latchkey/kubernetes.hpp", stores},
     Place{"include/latchkey/mongodb.hpp", stores},
     Place{"include/latchkey/mysql.hpp", stores},
     Place{"include/latchkey/postgresql.hpp", stores},
@@ -176,8 +177,8 @@ inline constexpr std::array third_parties{
                "the guard in Redis",
                {"include/latchkey/fences/redis.hpp", "tests/consumer/", "tests/stores/fences/"}},
     ThirdParty{"openssl/",
-               "TLS contexts, src/redis and the etcd store",
-               {"src/backend/connection/tls_context.hpp", "src/redis/", "src/stores/etcd/"}},
+               "TLS contexts, src/redis and HTTP/2",
+               {"src/backend/connection/tls_context.hpp", "src/redis/", "src/stores/http2/"}},
     ThirdParty{"latchkey/third_party/",
                "the reflect layer",
                {"include/latchkey/detail/reflect/", "src/reflect/", "tests/"}},
@@ -206,10 +207,13 @@ inline constexpr std::array third_parties{
     ThirdParty{"doctest/", "a consumer's tests", {"tests/consumer/"}},
     ThirdParty{
         "fmt/", "bench, examples and the command line tool", {"bench/", "examples/", "src/cli/"}},
-    ThirdParty{"nlohmann/",
-               "the command line tool, the etcd store and bench",
-               {"src/cli/", "src/stores/etcd/", "tests/cli/", "tests/stores/", "bench/peers/"}},
-    ThirdParty{"nghttp2/", "the etcd store", {"src/stores/etcd/", "tests/stores/etcd/"}},
+    ThirdParty{
+        "nlohmann/",
+        "the command line tool, the store kubernetes and bench",
+        {"src/cli/", "src/stores/kubernetes/", "tests/cli/", "tests/stores/", "bench/peers/"}},
+    ThirdParty{"nghttp2/",
+               "HTTP/2, gRPC and their tests",
+               {"src/stores/http2/", "src/stores/etcd/", "tests/stores/"}},
     ThirdParty{
         "bson/", "the MongoDB store", {"src/stores/mongodb/", "tests/stores/", "bench/stores/"}},
     ThirdParty{

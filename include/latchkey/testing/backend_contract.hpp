@@ -27,6 +27,11 @@
 ///       static constexpr bool verifies = false;
 ///       // Optional: false if the store names holders by other texts than those of their ids.
 ///       static constexpr bool shows_ids = true;
+///       // Optional: false if the store does not know who waits for a key.
+///       static constexpr bool knows_waiters = true;
+///       // Optional: true if a connection counts the lease of another holder from when it has seen
+///       // it: it is then driven, in real time, while time passes.
+///       static constexpr bool observes = false;
 ///     };
 ///     LATCHKEY_BACKEND_CONTRACT(Sql, SqlStore)
 ///

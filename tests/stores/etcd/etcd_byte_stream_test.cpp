@@ -16,7 +16,7 @@
 
 #include "core/file_descriptor.hpp"
 #include "etcd_fixture.hpp"
-#include "stores/etcd/transport/byte_stream.hpp"
+#include "stores/http2/byte_stream.hpp"
 #include "support/servers/certificates.hpp"
 #include "support/servers/loopback.hpp"
 #include "support/servers/tls_server.hpp"
@@ -25,7 +25,8 @@ namespace latchkey::tests {
 namespace {
 
 using detail::FileDescriptor;
-using detail::etcd::ByteStream;
+using detail::etcd::store_words;
+using detail::http2::ByteStream;
 
 /// The other end of one stream, which the test plays.
 class StreamPeer {
@@ -89,7 +90,7 @@ class EtcdByteStream : public ::testing::Test {
   const Certificates files_{folder_, "IP:127.0.0.1"};
   StreamPeer peer_;
   detail::stores::DescriptorSet descriptors_;
-  ByteStream stream_{descriptors_, {files_.authority, {}, {}, {}, {}}};
+  ByteStream stream_{descriptors_, {files_.authority, {}, {}, {}, {}}, store_words};
   std::string received_;
 };
 
@@ -136,7 +137,7 @@ TEST(EtcdByteStreams, AnAddressWithAZoneIsNotThatOfThisMachine) {
   ASSERT_EQ(::listen(listening.get(), 1), 0);
   ASSERT_EQ(::getsockname(listening.get(), plain, &size), 0);
   detail::stores::DescriptorSet descriptors;
-  ByteStream stream(descriptors, {{}, {}, {}, {}, "etcds://"});
+  ByteStream stream(descriptors, {{}, {}, {}, {}, "etcds://"}, store_words);
   stream.connect({"fe80::1%lo", ntohs(address.sin6_port)});
   std::string received;
   EXPECT_TRUE(eventually([&] {

@@ -23,7 +23,9 @@ constexpr const char* cut_off = "malformed reply: a field of the message is cut 
 
 GrpcTransport::GrpcTransport(stores::DescriptorSet& descriptors, Clock& clock,
                              const TlsOptions& tls)
-    : clock_(clock), scheme_(tls.offered() ? "https" : "http"), bytes_(descriptors, tls) {}
+    : clock_(clock),
+      scheme_(tls.offered() ? "https" : "http"),
+      bytes_(descriptors, tls, store_words) {}
 
 void GrpcTransport::connect(const UriEndpoint& endpoint) {
   server_ = endpoint.text();

@@ -12,11 +12,18 @@
 #include <latchkey/clock.hpp>
 
 #include "stores/driver/descriptor_set.hpp"
-#include "stores/etcd/transport/byte_stream.hpp"
 #include "stores/etcd/transport/grpc_call.hpp"
-#include "stores/etcd/transport/http2_session.hpp"
+#include "stores/http2/byte_stream.hpp"
+#include "stores/http2/http2_session.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
+
+using http2::ByteStream;
+using http2::Http2Events;
+using http2::Http2Session;
+using http2::StreamId;
+
+inline constexpr http2::StoreWords store_words{"etcd", "etcd: is without TLS, etcds: with it"};
 
 /// Makes calls of one server, concurrently and without blocking. A call is attempted once.
 /// Callbacks run in `advance` and `disconnect`, and may start and cancel calls.

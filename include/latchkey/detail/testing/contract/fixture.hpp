@@ -49,10 +49,30 @@ class Contract : public ::testing::Test {
     }
   }();
 
+  /// False if the store does not know who waits for a key.
+  static constexpr bool knows_waiters = [] {
+    if constexpr (requires { Store::knows_waiters; }) {
+      return bool{Store::knows_waiters};
+    } else {
+      return true;
+    }
+  }();
+
+  /// True if a connection counts the lease of another holder from when it has seen it.
+  static constexpr bool observes = [] {
+    if constexpr (requires { Store::observes; }) {
+      return bool{Store::observes};
+    } else {
+      return false;
+    }
+  }();
+
   [[nodiscard]] Probe connect() { return Probe(store.backend(), store.options()); }
-  /// Lets time pass. Where a live process ends its own holds, the probes do so meanwhile.
+  /// Lets time pass. Where a live process ends its own holds, or watches those of others, the
+  /// probes do so meanwhile.
   void pass(milliseconds time) {
-    if (!Probe::drive_sessions(time)) store.pass(time);
+    const bool driven = observes ? Probe::drive_all(time) : Probe::drive_sessions(time);
+    if (!driven) store.pass(time);
   }
 
   /// The exclusive types that are offered.

@@ -123,6 +123,11 @@ class Probe final : public Sink {
       return probe->offers().lifetime == Capabilities::Lifetime::per_session;
     };
     if (std::none_of(probes().begin(), probes().end(), lives_by_session)) return false;
+    return drive_all(time);
+  }
+  /// Drives the probes of this thread for `time`, in real time. False: there are none.
+  static bool drive_all(std::chrono::milliseconds time) {
+    if (probes().empty()) return false;
     const auto end = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < end) {
       for (Probe* const probe : probes()) {

@@ -1,12 +1,12 @@
 // The client's side of one HTTP/2 connection, without a socket.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/transport/http2_session.hpp"
+#include "stores/http2/http2_session.hpp"
 
 #include <algorithm>
 #include <array>
 #include <new>
 
-namespace latchkey::inline v1::detail::etcd {
+namespace latchkey::inline v1::detail::http2 {
 namespace {
 
 /// How much the server may send before this side confirms it: long lists need few round trips.
@@ -206,4 +206,4 @@ int Http2Session::stream_closed(nghttp2_session*, StreamId stream, std::uint32_t
   return guarded([&] { me.events_.on_closed(stream, error); });
 }
 
-}  // namespace latchkey::inline v1::detail::etcd
+}  // namespace latchkey::inline v1::detail::http2

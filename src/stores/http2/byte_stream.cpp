@@ -1,6 +1,6 @@
-// The bytes between this process and one member of an etcd cluster.
+// The bytes between this process and one server, for HTTP/2.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/transport/byte_stream.hpp"
+#include "stores/http2/byte_stream.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 
 #include <latchkey/detail/in_quotes.hpp>
 
-namespace latchkey::inline v1::detail::etcd {
+namespace latchkey::inline v1::detail::http2 {
 namespace {
 
 using Address = stores::HostLookup::Address;
@@ -55,9 +55,10 @@ std::string text_of(int error) { return std::generic_category().message(error); 
 
 }  // namespace
 
-ByteStream::ByteStream(stores::DescriptorSet& descriptors, const TlsOptions& tls)
+ByteStream::ByteStream(stores::DescriptorSet& descriptors, const TlsOptions& tls,
+                       const StoreWords& words)
     : descriptors_(descriptors),
-      context_(tls.offered() ? std::make_unique<TlsContext>(tls) : nullptr) {}
+      context_(tls.offered() ? std::make_unique<TlsContext>(tls, words) : nullptr) {}
 
 void ByteStream::connect(const UriEndpoint& endpoint) {
   close();
@@ -209,8 +210,7 @@ void ByteStream::write_out() {
 // A server without TLS closes the connection, or resets it, when it reads the first bytes.
 void ByteStream::fail(std::string why, bool nothing_listens) {
   if (state_ == State::shaking_hands && filter_->failure().empty()) {
-    why = "no TLS with this server: " + why +
-          (context_->has_worked() ? "" : " (etcd: is without TLS, etcds: with it)");
+    why = "no TLS with this server: " + why + context_->hint();
   }
   close();
   state_ = State::broken;
@@ -237,4 +237,4 @@ void ByteStream::abandon() noexcept {
   state_ = State::closed;
 }
 
-}  // namespace latchkey::inline v1::detail::etcd
+}  // namespace latchkey::inline v1::detail::http2

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace latchkey::inline v1::detail::etcd {
+namespace latchkey::inline v1::detail::http2 {
 
 using StreamId = std::int32_t;
 
@@ -96,4 +96,4 @@ class Http2Session {
   bool greeted_ = false;
 };
 
-}  // namespace latchkey::inline v1::detail::etcd
+}  // namespace latchkey::inline v1::detail::http2

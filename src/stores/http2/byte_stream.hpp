@@ -1,4 +1,4 @@
-// The bytes between this process and one member of an etcd cluster.
+// The bytes between this process and one server, for HTTP/2.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,9 +12,9 @@
 #include "core/file_descriptor.hpp"
 #include "stores/driver/descriptor_set.hpp"
 #include "stores/driver/host_lookup.hpp"
-#include "stores/etcd/transport/tls_filter.hpp"
+#include "stores/http2/tls_filter.hpp"
 
-namespace latchkey::inline v1::detail::etcd {
+namespace latchkey::inline v1::detail::http2 {
 
 /// TCP to one server, with TLS if it is wanted. Never blocks. One thread at a time.
 ///
@@ -32,7 +32,7 @@ class ByteStream {
   enum class State : std::uint8_t { closed, resolving, connecting, shaking_hands, open, broken };
 
   /// Throws std::invalid_argument if a file of `tls` cannot be used.
-  ByteStream(stores::DescriptorSet& descriptors, const TlsOptions& tls);
+  ByteStream(stores::DescriptorSet& descriptors, const TlsOptions& tls, const StoreWords& words);
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
   ~ByteStream() { close(); }
@@ -75,4 +75,4 @@ class ByteStream {
   ConnectionFailure failure_;
 };
 
-}  // namespace latchkey::inline v1::detail::etcd
+}  // namespace latchkey::inline v1::detail::http2

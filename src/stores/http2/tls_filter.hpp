@@ -14,7 +14,13 @@
 struct ssl_ctx_st;  // NOLINT(readability-identifier-naming)
 struct ssl_st;      // NOLINT(readability-identifier-naming)
 
-namespace latchkey::inline v1::detail::etcd {
+namespace latchkey::inline v1::detail::http2 {
+
+/// How the messages of a store call it, and how its URIs say whether TLS is spoken.
+struct StoreWords {
+  std::string_view name;      ///< such as "etcd"
+  std::string_view tls_hint;  ///< a clause: "etcd: is without TLS, etcds: with it"
+};
 
 struct FreeTlsContext {
   void operator()(ssl_ctx_st* context) const noexcept;
@@ -25,20 +31,23 @@ struct FreeTlsContext {
 class TlsContext {
  public:
   /// Throws std::invalid_argument if a file cannot be used: the option, the file and the reason.
-  explicit TlsContext(const TlsOptions& options);
+  TlsContext(const TlsOptions& options, const StoreWords& words);
 
   /// Made of the files as they are now, or of earlier ones: see `problem`.
   [[nodiscard]] ssl_ctx_st& current() { return *files_.current(); }
   [[nodiscard]] const std::string& problem() const noexcept { return files_.problem(); }
   /// The name that the server's certificate must be for; empty: the host's.
   [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
-  /// A handshake with it was complete once.
-  [[nodiscard]] bool has_worked() const noexcept { return has_worked_; }
+  /// A hint for a server that speaks no TLS: empty once a handshake with it was complete.
+  [[nodiscard]] std::string hint() const {
+    return has_worked_ ? std::string() : " (" + std::string(words_.tls_hint) + ")";
+  }
   void works() noexcept { has_worked_ = true; }
 
  private:
   MadeOfFiles<std::unique_ptr<ssl_ctx_st, FreeTlsContext>> files_;
   const std::string server_name_;
+  const StoreWords words_;
   bool has_worked_ = false;
 };
 
@@ -76,4 +85,4 @@ class TlsFilter {
   std::string failure_;
 };
 
-}  // namespace latchkey::inline v1::detail::etcd
+}  // namespace latchkey::inline v1::detail::http2

@@ -1,6 +1,6 @@
 // TLS between plain bytes and those of the network, with OpenSSL.
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/etcd/transport/tls_filter.hpp"
+#include "stores/http2/tls_filter.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -13,7 +13,7 @@
 #include <latchkey/detail/in_quotes.hpp>
 #include "backend/connection/tls_context.hpp"
 
-namespace latchkey::inline v1::detail::etcd {
+namespace latchkey::inline v1::detail::http2 {
 namespace {
 
 std::string connection_reason() {
@@ -35,8 +35,9 @@ bool is_of_our_certificate(unsigned long code) {
   }
 }
 
-std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsOptions& options) {
-  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(make_tls_context(options, "etcd"));
+std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsOptions& options,
+                                                         std::string_view store) {
+  std::unique_ptr<ssl_ctx_st, FreeTlsContext> made(make_tls_context(options, store));
   constexpr std::array<unsigned char, 3> http2{2, 'h', '2'};
   SSL_CTX_set_alpn_protos(made.get(), http2.data(), http2.size());
   return made;
@@ -47,10 +48,11 @@ std::unique_ptr<ssl_ctx_st, FreeTlsContext> make_context(const TlsOptions& optio
 void FreeTlsContext::operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
 void TlsFilter::Free::operator()(SSL* session) const noexcept { SSL_free(session); }
 
-TlsContext::TlsContext(const TlsOptions& options)
+TlsContext::TlsContext(const TlsOptions& options, const StoreWords& words)
     : files_({authority_file(options), options.certificate, options.key},
-             [options] { return make_context(options); }),
-      server_name_(options.server_name) {}
+             [options, store = words.name] { return make_context(options, store); }),
+      server_name_(options.server_name),
+      words_(words) {}
 
 TlsFilter::TlsFilter(TlsContext& context, const std::string& host)
     : context_(context),
@@ -112,8 +114,7 @@ std::string TlsFilter::handshake_failure() const {
   if (ERR_GET_REASON(ERR_peek_last_error()) > SSL_AD_REASON_OFFSET) {
     return "the server refuses the TLS handshake: " + connection_reason();
   }
-  return "no TLS with this server: " + connection_reason() +
-         (context_.has_worked() ? "" : " (etcd: is without TLS, etcds: with it)");
+  return "no TLS with this server: " + connection_reason() + context_.hint();
 }
 
 TlsFilter::State TlsFilter::decrypt(std::string_view received, std::string& plain,
@@ -150,4 +151,4 @@ TlsFilter::State TlsFilter::encrypt(std::string_view plain, std::string& to_send
   return State::broken;
 }
 
-}  // namespace latchkey::inline v1::detail::etcd
+}  // namespace latchkey::inline v1::detail::http2
