@@ -116,8 +116,8 @@ TEST_F(EtcdReadWrite, AReaderIsGrantedWhenTheWriterInFrontOfItGivesUp) {
 TEST_F(EtcdReadWrite, AWriteIsNotStarvedByReadsThatOverlap) {
   const Locks one = etcd_locks(uri()), other = etcd_locks(uri()), third = etcd_locks(uri());
   std::atomic<bool> stop = false;
-  std::vector<std::jthread> readers;
   std::atomic<int> reads{0};
+  std::vector<std::jthread> readers;
   for (const Locks& locks : {one, other}) {
     for (int index = 0; index < 2; ++index) {
       readers.emplace_back([&, locks] {
