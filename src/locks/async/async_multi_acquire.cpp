@@ -30,7 +30,7 @@ void AsyncMultiAcquire::cancel() {
 
 // --- events ---
 
-void MemberCall::answered() noexcept { whole_.answered(); }
+void AsyncKeyCall::answered() noexcept { whole_.answered(); }
 
 void AsyncMultiAcquire::bring(Events event) noexcept {
   const SanitizerPause pause;
@@ -88,7 +88,7 @@ std::optional<Hold> AsyncMultiAcquire::take() {
 
 void AsyncMultiAcquire::fail() {
   Part& part = parts_[steps_.plan().member()];
-  MemberCall& call = part.call ? *part.call : part.call.emplace(*part.space, *this);
+  AsyncKeyCall& call = part.call ? *part.call : part.call.emplace(*part.space, *this);
   call.fail(steps_.plan().answer(), part.lock->key, asked_);
 }
 
@@ -100,7 +100,7 @@ void AsyncMultiAcquire::start_batch(const std::vector<std::size_t>& /*missing*/,
 
 void AsyncMultiAcquire::start_acquire(std::size_t member, Clock::time_point until) {
   Part& part = parts_[member];
-  MemberCall& call = make_acquire(part, until, *this);
+  AsyncKeyCall& call = make_acquire(part, until, *this);
   if (call.start_acquire(part.space->driver().place_of(part.lock->key))) ++unanswered_;
 }
 

@@ -23,9 +23,9 @@ namespace latchkey::inline v1::detail {
 class AsyncMultiAcquire;
 
 /// The call for one of the keys of an AsyncMultiAcquire.
-class MemberCall final : public AsyncCall {
+class AsyncKeyCall final : public AsyncCall {
  public:
-  MemberCall(LockSpace& space, AsyncMultiAcquire& whole) noexcept
+  AsyncKeyCall(LockSpace& space, AsyncMultiAcquire& whole) noexcept
       : AsyncCall(space), whole_(whole) {}
 
  private:
@@ -44,7 +44,7 @@ class MemberCall final : public AsyncCall {
 ///
 /// Started at most once. It must not be destroyed while it is pending. Grants that nobody takes are
 /// given back by the destructor.
-class AsyncMultiAcquire : public AcquireMembers<MemberCall> {
+class AsyncMultiAcquire : public AcquireMembers<AsyncKeyCall> {
  public:
   /// `set` and `attempt` must outlive this. `owner` is that of the members that have none.
   AsyncMultiAcquire(const LockSet& set, const Attempt& attempt, Owner owner,
