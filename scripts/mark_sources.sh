@@ -21,7 +21,7 @@ git ls-files -co --exclude-standard 'include/*.hpp' 'src/*.hpp' 'src/*.cpp' | wh
     -e 's/^(\}  \/\/ namespace latchkey)((::[a-z_0-9]+)*)$/\1::inline v1\2/' "$file"
   cmp -s "$file" "$file.old" && mv "$file.old" "$file" || rm "$file.old"
   case $file in
-    include/latchkey/testing* | include/latchkey/adapters/* | include/latchkey/asio* |
+    include/latchkey/testing* | include/latchkey/adapters/* | include/latchkey/asio* | \
       include/latchkey/detail/testing/* | include/latchkey/detail/asio/*) continue ;;
     include/*) ;;
     *) continue ;;
