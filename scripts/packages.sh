@@ -5,7 +5,7 @@
 #   scripts/packages.sh root     a clean Debian 12 in build/roots/bookworm.tar.gz; as root
 #   scripts/packages.sh routes [route]...   in copies of the clean root, from nothing to a running
 #                                program: add_subdirectory fetch_content find_package pkg_config conan
-#                                deb wheel opentelemetry; prints the minutes and the commands of each; as root.
+#                                deb wheel stores opentelemetry; prints the minutes and the commands of each; as root.
 #                                The last one needs Debian 13, and makes build/roots/trixie.tar.gz
 #   scripts/packages.sh conan    `conan create .` without a remote
 #   scripts/packages.sh abi [commit]   compares the shared library with that of the last tag, by abidiff
@@ -142,7 +142,7 @@ case ${1:-} in
   root) clean_root ;;
   routes)
     shift
-    (($#)) || set -- add_subdirectory fetch_content find_package pkg_config conan deb wheel opentelemetry
+    (($#)) || set -- add_subdirectory fetch_content find_package pkg_config conan deb wheel stores opentelemetry
     clean_root
     [[ " $* " != *" deb "* || -d $work/packages ]] || make_deb
     for route in "$@"; do try_route "$route"; done

@@ -53,6 +53,32 @@ trace_a_call() {
   traced/traced_bank | tee spans
   grep -q 'name *: Bank::deposit' spans && grep -q 'latchkey.outcome: granted' spans
 }
+# The tool takes a lock in etcd, and one in a Lease of Kubernetes. The API server keeps Leases in memory, as in
+# the tests: a cluster needs more than a root has.
+lock_in_stores() {
+  etcd --data-dir /tmp/etcd >/tmp/etcd.log 2>&1 &
+  timeout 60 sh -c 'until latchkey ping etcd://127.0.0.1; do sleep 0.2; done' >/tmp/ping.log 2>&1
+  step latchkey run --type write --key account:42 etcd://127.0.0.1 -- echo held
+  kill $!
+
+  mkdir /api
+  cd /api
+  cp /latchkey/tests/stores/kubernetes/go/server.go .
+  printf 'package main\nimport "os"\nfunc main() { serve(os.Args[1], os.Args[2], os.Args[3]) }\n' >main.go
+  printf a.token >token
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out ca.pem -subj /CN=api \
+    -addext subjectAltName=IP:127.0.0.1 2>openssl.log
+  go mod init api 2>/dev/null
+  go build -o api_server .
+  mkfifo port
+  ./api_server ca.pem key.pem a.token >port 2>log &
+  local server
+  read -r server <port
+  step latchkey run --type fenced --key billing-leader \
+    "k8s://billing?server=https://127.0.0.1:$server&token_file=/api/token&tls_ca=/api/ca.pem" -- \
+    sh -c 'echo held, term $LATCHKEY_FENCE'
+  kill $!
+}
 runs() {
   echo "step: $1"
   [[ $("$1") == 2000 ]]
@@ -64,6 +90,10 @@ case $route in
   opentelemetry)
     install_packages "${compiler[@]}" "${libraries[@]}" opentelemetry-cpp-dev libabsl-dev libgrpc++-dev \
       libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libcurl4-openssl-dev
+    ;;
+  stores)
+    install_packages "${compiler[@]}" "${libraries[@]}" libcli11-dev libfmt-dev nlohmann-json3-dev libnghttp2-dev \
+      etcd-server golang-go openssl
     ;;
   conan) install_packages "${compiler[@]}" make "${libraries[@]}" python3-venv ;;
   deb) install_packages g++ pkg-config ;;
@@ -83,15 +113,18 @@ case $route in
       "FetchContent_MakeAvailable(latchkey)"
     build_and_run
     ;;
-  find_package | pkg_config | opentelemetry)
+  find_package | pkg_config | opentelemetry | stores)
+    tool=OFF
+    [[ $route != stores ]] || tool=ON
     step cmake -G Ninja -S /latchkey -B /tmp/latchkey -DCMAKE_BUILD_TYPE=Release -DLATCHKEY_UNITY=ON \
-      -DLATCHKEY_CLI=OFF -DLATCHKEY_TESTS=OFF -DLATCHKEY_EXAMPLES=OFF
+      -DLATCHKEY_CLI=$tool -DLATCHKEY_TESTS=OFF -DLATCHKEY_EXAMPLES=OFF
     step cmake --build /tmp/latchkey
     step cmake --install /tmp/latchkey
     case $route in
       find_package) build_and_run ;;
       pkg_config) build_without_cmake ;;
       opentelemetry) trace_a_call ;;
+      stores) lock_in_stores ;;
     esac
     ;;
   conan)

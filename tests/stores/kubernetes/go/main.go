@@ -22,13 +22,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-func check(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
 func say(word string) {
 	fmt.Println(word, time.Now().UnixNano())
 }

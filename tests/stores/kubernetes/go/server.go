@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -212,4 +213,11 @@ func serve(certificate, key, token string) {
 	check(err)
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
 	check(http.ServeTLS(listener, handler, certificate, key))
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
