@@ -526,6 +526,7 @@ set(latchkey_chaos_tests_sources
 
 set(latchkey_test_support_sources
   support/allocations.cpp
+  support/go_program.cpp
   support/process.cpp
   support/servers/certificates.cpp
   support/servers/cluster_view.cpp

@@ -33,14 +33,14 @@ int exit_status(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Polls `condition` every millisecond. Throws std::runtime_error after two minutes.
+/// Polls `condition` every millisecond. Throws std::runtime_error after `limit`.
 template <class Condition>
-void await_child(Condition&& condition) {
-  constexpr std::chrono::minutes limit{2};
+void await_child(Condition&& condition, std::chrono::minutes limit = std::chrono::minutes(2)) {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= end) {
-      throw std::runtime_error("a child process did not change its state within two minutes");
+      throw std::runtime_error("a child process did not change its state within " +
+                               std::to_string(limit.count()) + " minutes");
     }
     ::poll(nullptr, 0, 1);
   }
@@ -89,8 +89,8 @@ void Process::await_state(int states) const {
   });
 }
 
-int Process::wait() {
-  await_child([&] { return ended().has_value(); });
+int Process::wait(std::chrono::minutes limit) {
+  await_child([&] { return ended().has_value(); }, limit);
   return *status_;
 }
 

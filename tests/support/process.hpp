@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@ namespace latchkey::tests {
 
 /// A running program. The destructor kills it by its id and waits for its end. The program also
 /// ends with the thread that started it, so a test that dies leaves no process behind. Every wait
-/// throws std::runtime_error after two minutes.
+/// throws std::runtime_error after two minutes, if it has no other limit.
 class Process {
  public:
   /// Whom signals reach.
@@ -36,9 +37,12 @@ class Process {
   void stop() const;
   void resume() const;
 
+  /// For what builds or downloads something.
+  static constexpr std::chrono::minutes build_limit{10};
+
   /// Waits for the end of the program. Returns its exit status, or 128 plus the number of the
   /// signal that ended it.
-  int wait();
+  int wait(std::chrono::minutes limit = std::chrono::minutes(2));
   /// Does not wait. If the program has ended: what wait() returns.
   std::optional<int> ended();
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "fixture.hpp"
+#include "support/go_program.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -20,45 +21,22 @@ const std::filesystem::path sources = LATCHKEY_KUBERNETES_TESTS;
 const std::filesystem::path programs = LATCHKEY_KUBERNETES_PROGRAMS;
 constexpr const char* token = "a.token.of.a.service.account";
 
-/// Waits for a build or a download, the first of which takes minutes.
-int end_of(Process& work) {
-  for (int each = 0; each < 5; ++each) {
-    try {
-      return work.wait();
-    } catch (const std::runtime_error&) {
-      continue;  // it gives up after two minutes
-    }
-  }
-  return 1;
-}
-
-// Tests that run at the same time build it at the same time, so it gets its name as a whole.
 Neighbour build_client_go() {
-  std::filesystem::create_directories(programs);
-  const std::string own = std::to_string(::getpid());
-  const std::string log = programs / ("go-" + own + ".log"), made = programs / ("peer-" + own);
-  const bool usual = std::filesystem::exists("/usr/local/go/bin/go");
-  // The versions are those of go.mod and go.sum.
-  Process build({usual ? "/usr/local/go/bin/go" : "go", "build", "-C", sources / "go",
-                 "-mod=readonly", "-o", made, "."},
-                log);
-  const int status = end_of(build);
-  if (status == 127) return {.missing = "there is no go (1.26 or newer)"};
-  if (status != 0) return {.missing = "go could not build client-go, see " + log};
-  std::filesystem::remove(log);
-  std::filesystem::rename(made, programs / "peer");
-  return {.command = {programs / "peer"}};
+  const std::string missing = build_go_program(sources / "go", programs / "client_go");
+  if (!missing.empty()) return {.missing = missing};
+  return {.command = {programs / "client_go"}};
 }
 
 Neighbour get_fabric8() {
   std::filesystem::create_directories(programs);
   const std::string log = programs / ("fabric8-" + std::to_string(::getpid()) + ".log");
   Process get({LATCHKEY_MAVEN_JARS, sources / "fabric8/pom.xml", programs / "fabric8"}, log);
-  if (end_of(get) != 0) return {.missing = "fabric8 is not at hand, see " + log};
+  if (get.wait(Process::build_limit) != 0) return {.missing = "fabric8 is not at hand, see " + log};
   const std::filesystem::path classes = programs / ("classes-" + std::to_string(::getpid()));
   const std::string jars = std::string(programs / "fabric8") + "/*";
   Process compile({"javac", "-cp", jars, "-d", classes, sources / "fabric8/ElectorPeer.java"}, log);
-  if (end_of(compile) != 0) return {.missing = "javac is not at hand, see " + log};
+  if (compile.wait(Process::build_limit) != 0)
+    return {.missing = "javac is not at hand, see " + log};
   std::filesystem::remove(log);
   return {.command = {"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
                       jars + ":" + std::string(classes), "ElectorPeer"}};

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "support/go_program.hpp"
 #include "support/process.hpp"
 
 extern char** environ;
@@ -24,23 +25,10 @@ constexpr int patience_ms = 30'000;
 
 const std::filesystem::path sources = LATCHKEY_REDIS_SET_TESTS;
 
-std::string go_command() {
-  const bool usual = std::filesystem::exists("/usr/local/go/bin/go");
-  return usual ? "/usr/local/go/bin/go" : "go";
-}
-
 PeerProgram build_redsync() {
   const std::filesystem::path program = LATCHKEY_REDSYNC_PEER;
-  const std::string log = program.string() + ".log";
-  std::filesystem::remove(log);
-  // The versions are those of go.mod and go.sum.
-  Process build({go_command(), "build", "-C", sources / "go", "-mod=readonly", "-o", program, "."},
-                log);
-  if (const int status = build.wait(); status == 127) {
-    return {.missing = "there is no go (1.26 or newer)"};
-  } else if (status != 0) {
-    return {.missing = "go could not build the client of redsync, see " + log};
-  }
+  const std::string missing = build_go_program(sources / "go", program);
+  if (!missing.empty()) return {.missing = missing};
   return {.command = {program}};
 }
 
