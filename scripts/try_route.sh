@@ -7,7 +7,7 @@ set -euo pipefail
 route=$1
 export DEBIAN_FRONTEND=noninteractive
 export PATH=/usr/local/bin:$PATH
-trap 'kill $(jobs -p) 2>/dev/null' EXIT  # a server that a route has started
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT  # a server that a route has started
 
 step() {
   printf 'step: %s\n' "$*"

@@ -135,6 +135,7 @@ Lock AcquireRequest::lock(const Locks& locks) const {
   }
   const LockType type = attempt(locks).type;
   std::vector<Lock> members;
+  members.reserve(keys_.size());
   for (const std::string_view key : keys_) members.push_back(its.lock(std::string(key), type));
   if (members.size() == 1) return std::move(members.front());
   return its.all_of(std::move(members));

@@ -150,6 +150,7 @@ const Rule* rule_of(const latchkey_policies& policies, const std::string& method
 const NamedPolicy& policy_named(const latchkey_policies& policies, const std::string& name) {
   if (const NamedPolicy* const found = policies.file.find_policy(name)) return *found;
   std::vector<std::string_view> right;
+  right.reserve(policies.file.policies.size());
   for (const NamedPolicy& each : policies.file.policies) right.push_back(each.name.value);
   const Place at = policies.file.policies_at;
   throw PolicyError(policies.path, at.line, at.column,
@@ -204,6 +205,7 @@ const BackendEntry& backend_named(const latchkey_policies& policies, const char*
                       "the file names several backends and no default: write backend: below them");
   }
   std::vector<std::string_view> right;
+  right.reserve(file.backends.size());
   for (const BackendEntry& each : file.backends) right.push_back(each.name.value);
   throw PolicyError(policies.path, 0, 0,
                     "unknown backend " + quoted_word(name) + nearest_words(name, right));

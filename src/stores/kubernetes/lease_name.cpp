@@ -60,9 +60,10 @@ std::optional<std::string> key_of(std::string_view lease_name) {
     }
     const std::string_view number = lease_name.substr(at + escape.size(), digits);
     unsigned value = 0;
-    const char* const end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data(), end, value, 16);
-    if (error != std::errc() || stop != end || number.size() != digits) return std::nullopt;
+    const auto [stop, error] =
+        std::from_chars(number.data(), number.data() + number.size(), value, 16);
+    const bool is_whole = error == std::errc() && stop == number.data() + digits;
+    if (!is_whole) return std::nullopt;
     key += static_cast<char>(value);
     at += escape.size() + digits - 1;
   }

@@ -69,8 +69,9 @@ class EtcdMemory : public ::testing::Test {
 
 // The end of the connection was told to a queue that did not exist, which ended the process.
 TEST_F(EtcdMemory, AQueueThatCouldNotBeMadeIsNotKnown) {
+  const std::string other = fresh_etcd_key();
   const std::string key = fresh_etcd_key() + " with a name that needs memory";
-  Request first = verify(fresh_etcd_key()), request = verify(key);
+  Request first = verify(other), request = verify(key);
   EXPECT_EQ(outcome_of(first), Outcome::Kind::gone);
   std::size_t nth = 0;
   for (bool failed = true; failed;) {
