@@ -28,7 +28,7 @@ done
 skip() { echo "bench-peers skipped: $*"; exit 0; }
 command -v go >/dev/null || skip "there is no go (1.26 or newer)"
 command -v javac >/dev/null || skip "there is no javac (Debian: default-jdk-headless)"
-reason=$(scripts/redisson.sh "$jars") || skip "$reason"
+reason=$(scripts/maven_jars.sh tests/interop/pom.xml "$jars") || skip "$reason"
 mkdir -p "$peers/classes"
 # -mod=readonly: the versions are those of go.mod and go.sum.
 go build -C bench/peers/go -mod=readonly -o "$PWD/$peers/go_worker" . >"$go_log" 2>&1 ||

@@ -15,6 +15,6 @@ for tool in java mvn; do
 done
 [[ ! -e $jars/complete || $pom -nt $jars/complete ]] || exit 0
 mkdir -p "$jars"
-mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$jars" \
+mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$(realpath "$jars")" \
   >"$jars/log" 2>&1 || { echo "Maven could not get what $pom names, see $jars/log"; exit 1; }
 touch "$jars/complete"

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jars=$1
 sources=(tests/interop/*.java)
 
-scripts/redisson.sh "$jars"
+scripts/maven_jars.sh tests/interop/pom.xml "$jars"
 command -v javac >/dev/null || { echo "there is no javac (Debian: default-jdk-headless)"; exit 1; }
 outdated=$(find "${sources[@]}" "$jars/complete" -newer "$jars/classes/RedissonPeer.class" 2>&1) || true
 [[ -n $outdated ]] || exit 0
