@@ -160,9 +160,7 @@ TEST_F(CliTimes, OfUrisAreSpelledAlike) {
       EXPECT_EQ(result.text, of_environment.text);
       return result;
     };
-    if (const std::string text = ping("5").text; text.find(" scheme '") != std::string::npos) {
-      continue;  // the tool was built without this store
-    }
+    if (ping("5").text.find("was built without the store of") != std::string::npos) continue;
     SCOPED_TRACE(place.words.front());
     for (const std::string& time : wrong) {
       const Result result = ping(time);
