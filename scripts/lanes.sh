@@ -6,7 +6,8 @@
 #
 # A lane runs the unit tests, the simulator, the programs that must not compile, and the tests of latchkey
 # on that system's Redis; everything else is built. With the system's own compiler it also runs the tests of
-# the other stores on that system's servers. Its log is build/lanes/<lane>.log. Roots with the packages of a
+# the other stores on that system's servers. The lanes `readme` do what README.md says, with nothing but git,
+# make and apt: `make demo` and `make test` in a clone. A lane's log is build/lanes/<lane>.log. Roots with the packages of a
 # lane installed are kept in build/roots, as is the cache of its compiler.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -28,6 +29,8 @@ forky-gcc-23     forky     gcc           23  all
 forky-gcc-26     forky     gcc           26  all
 forky-clang      forky     newest-clang  20  all
 forky-libc++     forky     newest-clang  20  libc++
+bookworm-readme  bookworm  gcc           20  readme
+trixie-readme    trixie    gcc           20  readme
 aarch64          trixie    gcc           20  aarch64
 flags            trixie    gcc           20  flags
 '
@@ -116,6 +119,16 @@ lane_stores() {
   scripts/deps.sh stores && name_stores && build_and_test "$tests_of_all|valkey|$tests_of_stores"
 }
 
+# Without the libraries of the other stores, which a reader of README.md does not have.
+lane_readme() {
+  local status=0
+  build=build/test
+  make demo && make test || status=1
+  count
+  report "$passed" "$failed" "make demo, make test $names_of_failed"
+  return $status
+}
+
 # Debian's yaml-cpp, fmt and GoogleTest are made for libstdc++: the library without policy files, and a
 # program that uses it.
 lane_libcxx() {
@@ -194,6 +207,11 @@ inside() {
   read -r _ suite compiler standard kind < <(awk -v lane="$1" '$1 == lane' <<<"$lanes")
   export CCACHE_DIR=/root/ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   mkdir -p build
+  if [[ $kind == readme ]]; then
+    apt-get update -qq && install_packages git make || { cat build/apt.log; return 1; }
+    lane_readme
+    return
+  fi
   scripts/deps.sh test || return 1
   provide_compiler "$compiler" || { cat build/apt.log; return 1; }
   "lane_${kind/libc++/libcxx}"
@@ -210,6 +228,14 @@ prepare() {
   git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$folder/latchkey"
 }
 
+# A new root with a clone of what is committed.
+prepare_clone() {
+  local suite=$1 folder=$2
+  make_root "$suite" && copy_root "$suite" "$folder" || return 1
+  rm -rf "$folder/latchkey"
+  git clone -q --no-hardlinks "$root" "$folder/latchkey"
+}
+
 run_lane() {
   local lane=$1 suite folder start=$SECONDS log=build/lanes/$1.log status=0 line
   suite=$(awk -v lane="$lane" '$1 == lane { print $2 }' <<<"$lanes")
@@ -218,7 +244,12 @@ run_lane() {
   folder=$roots/lane-$suite
   [[ $lane != aarch64 ]] || folder=$roots/lane-$lane
   say "$lane"
-  prepare "$suite" "$folder" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+  if [[ $lane == *-readme ]]; then
+    folder=$roots/lane-$lane
+    prepare_clone "$suite" "$folder" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+  else
+    prepare "$suite" "$folder" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+  fi
   rm -rf "$folder/latchkey/build/lane" "$folder/latchkey/build/arm64"
   in_root "$folder" /latchkey/scripts/lanes.sh inside "$lane" >>"$log" 2>&1 || status=1
   line=$(sed -n 's/^lane: //p' "$log" | tail -n 1)
@@ -226,6 +257,7 @@ run_lane() {
   local minutes=$(((SECONDS - start + 30) / 60))
   printf '| %s | %s | %s | %s |\n' "$lane" "$line" "$minutes" "$(date +%F)" >"build/lanes/$lane.row"
   ((status == 0)) || tail -n 40 "$log"
+  [[ $lane != *-readme ]] || remove_root "$folder"
   return $status
 }
 
