@@ -5,6 +5,7 @@ latchkey_find_store_library(http2)
 set(latchkey_http2_sources
   src/stores/http2/byte_stream.cpp
   src/stores/http2/http2_session.cpp
+  src/stores/http2/http_connection.cpp
   src/stores/http2/http_transport.cpp
   src/stores/http2/tls_filter.cpp)
 if(TARGET latchkey::http2_client)

@@ -12,7 +12,7 @@ set(latchkey_etcd_sources
   src/stores/etcd/register.cpp
   src/stores/etcd/sessions.cpp
   src/stores/etcd/transport/grpc_call.cpp
-  src/stores/etcd/transport/grpc_transport.cpp
+  src/stores/etcd/transport/grpc_calls.cpp
   src/stores/etcd/uri.cpp
   src/stores/etcd/watches.cpp
   src/stores/etcd/wire/messages.cpp)

@@ -6,13 +6,7 @@
 #include <utility>
 
 namespace latchkey::inline v1::detail::etcd {
-namespace {
-
-constexpr std::size_t least_parked = 16;
-
-}  // namespace
-
-EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
+EtcdClient::EtcdClient(const EtcdUri& uri, const Options& options)
     : description_(uri.describe()),
       session_(uri.session),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
@@ -20,7 +14,8 @@ EtcdClient::EtcdClient(EtcdUri uri, const Options& options)
       sessions_(link_, clock_, uri.session, [this](Session& lost) { on_session_lost(lost); }),
       watches_(link_, clock_, options.command_timeout),
       context_{link_, sessions_, watches_, outbox_, clock_, uri.prefix, options.watch_holds},
-      administration_(context_) {}
+      administration_(context_),
+      parked_(link_) {}
 
 Capabilities EtcdClient::capabilities() const noexcept {
   Capabilities offered;
@@ -33,17 +28,6 @@ Capabilities EtcdClient::capabilities() const noexcept {
   return offered;
 }
 
-stores::StoreClient::Start EtcdClient::start_state() const noexcept {
-  if (link_.is_up()) return Start::up;
-  return link_.start_failed() ? Start::failed : Start::connecting;
-}
-
-void EtcdClient::submit(std::span<Request* const> requests, Sink& sink) {
-  const Clock::time_point now = clock_.now();
-  parked_.reserve(std::max(parked_.size() + requests.size(), least_parked));
-  for (Request* const request : requests) parked_.push_back({request, &sink, now});
-}
-
 void EtcdClient::send(Clock::time_point /*now*/) {
   link_.want();
   if (!link_.is_up()) return;
@@ -53,11 +37,7 @@ void EtcdClient::send(Clock::time_point /*now*/) {
 }
 
 void EtcdClient::dispatch_parked() {
-  for (std::size_t next = 0; next < parked_.size(); ++next) {
-    const Parked one = parked_[next];
-    dispatch(*one.request, *one.sink);
-  }
-  parked_.clear();
+  parked_.dispatch_all([this](Request& request, Sink& sink) { dispatch(request, sink); });
 }
 
 void EtcdClient::dispatch(Request& request, Sink& sink) {
@@ -78,7 +58,7 @@ void EtcdClient::advance(Clock::time_point now) {
   sessions_.advance(now);
   watches_.advance(now);
   expire_places(now);
-  give_up_parked(now);
+  parked_.give_up(outbox_, now);
   if (link_.is_up()) link_.flush();
   drop_idle();
 }
@@ -90,21 +70,6 @@ void EtcdClient::expire_places(Clock::time_point now) {
     timers.erase(timers.begin());
     expiry.queue->on_expired(expiry.id);
   }
-}
-
-void EtcdClient::give_up_parked(Clock::time_point now) {
-  if (link_.is_up()) return;
-  std::erase_if(parked_, [&](const Parked& one) {
-    if (link_.gives_up_at(one.submitted) > now) return false;
-    const ConnectionFailure* const failure = link_.failure();
-    const std::string why = failure == nullptr ? "no answer" : failure->text;
-    if (failure != nullptr && failure->permanent) {
-      outbox_.refuse(*one.request, *one.sink, why);
-    } else {
-      outbox_.complete_unknown(*one.request, *one.sink, why, true);
-    }
-    return true;
-  });
 }
 
 void EtcdClient::on_link(bool up) {
@@ -133,10 +98,7 @@ void EtcdClient::drop_idle() {
 Clock::time_point EtcdClient::due() const noexcept {
   Clock::time_point first = std::min({link_.due(), sessions_.due(), watches_.due()});
   if (!context_.timers.empty()) first = std::min(first, context_.timers.begin()->first);
-  if (!link_.is_up()) {
-    for (const Parked& one : parked_) first = std::min(first, link_.gives_up_at(one.submitted));
-  }
-  return first;
+  return std::min(first, parked_.due());
 }
 
 // The sessions and their keys stay at etcd, and the places are looked at when the link is up again.

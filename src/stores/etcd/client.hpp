@@ -16,21 +16,24 @@
 #include "stores/etcd/sessions.hpp"
 #include "stores/etcd/uri.hpp"
 #include "stores/etcd/watches.hpp"
+#include "stores/http2/parked_requests.hpp"
 
 namespace latchkey::inline v1::detail::etcd {
 
 /// Gives requests to the queues of their locks while the link is up; meanwhile they wait for it.
 class EtcdClient final : public stores::StoreClient {
  public:
-  EtcdClient(EtcdUri uri, const Options& options);
+  EtcdClient(const EtcdUri& uri, const Options& options);
 
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string describe() const override { return description_; }
-  [[nodiscard]] Start start_state() const noexcept override;
+  [[nodiscard]] Start start_state() const noexcept override { return link_.start_state(); }
   [[nodiscard]] const ConnectionFailure* failure() const noexcept override {
     return link_.failure();
   }
-  void submit(std::span<Request* const> requests, Sink& sink) override;
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    parked_.submit(requests, sink, clock_.now());
+  }
   void send(Clock::time_point now) override;
   void advance(Clock::time_point now) override;
   void start_over(Clock::time_point now) noexcept override;
@@ -43,18 +46,11 @@ class EtcdClient final : public stores::StoreClient {
   void abandon() noexcept override;
 
  private:
-  struct Parked {
-    Request* request;
-    Sink* sink;
-    Clock::time_point submitted;
-  };
-
   void dispatch(Request& request, Sink& sink);
   void dispatch_parked();
   void on_link(bool up);
   void on_session_lost(const Session& session);
   void expire_places(Clock::time_point now);
-  void give_up_parked(Clock::time_point now);
   void drop_idle();
 
   const std::string description_;
@@ -66,7 +62,7 @@ class EtcdClient final : public stores::StoreClient {
   RecipeContext context_;
   Administration administration_;
   std::unordered_map<std::string, std::unique_ptr<LockQueue>> queues_;
-  std::vector<Parked> parked_;  ///< wait for the link
+  http2::ParkedRequests parked_;
 };
 
 }  // namespace latchkey::inline v1::detail::etcd

@@ -10,24 +10,28 @@
 namespace latchkey::inline v1::detail::http2 {
 namespace {
 
-/// When a ping is answered: several of them with one packet.
+/// When a ping is answered. gRPC servers send one with each call, to measure how much data the
+/// network carries, but not before the last one was answered: so they cost no packet per call.
 constexpr std::chrono::milliseconds ping_delay{50};
-/// The limit for what has arrived of all answers that are not complete.
-constexpr std::size_t most_bytes = std::size_t{64} << 20U;
 
 }  // namespace
 
+std::string reply_too_large(std::size_t most_bytes) {
+  return "a reply of more than " + std::to_string(most_bytes >> 20U) + " MiB";
+}
+
 HttpTransport::HttpTransport(stores::DescriptorSet& descriptors, Clock& clock,
-                             const TlsOptions& tls, const StoreWords& words)
+                             const TlsOptions& tls, const HttpDialect& dialect)
     : clock_(clock),
-      words_(words),
-      scheme_(tls.offered() ? "https" : "http"),
-      bytes_(descriptors, tls, words) {}
+      dialect_(dialect),
+      is_plain_(!tls.offered()),
+      bytes_(descriptors, tls, dialect.words) {}
 
 void HttpTransport::connect(const UriEndpoint& endpoint) {
   server_ = endpoint.text();
   failure_ = {};
-  too_large_ = false;
+  rejection_.clear();
+  has_received_ = false;
   ++connection_;
   Http2Events& events = *this;
   http2_ = std::make_unique<Http2Session>(events);
@@ -44,8 +48,7 @@ HttpTransport::Exchange* HttpTransport::find(StreamId stream) noexcept {
 }
 
 HttpTransport::Exchange* HttpTransport::find(RequestId id) noexcept {
-  const auto stream = static_cast<StreamId>(id & 0xFFFF'FFFFU);
-  return id == id_of(stream) ? find(stream) : nullptr;
+  return id == id_of(stream_of(id)) ? find(stream_of(id)) : nullptr;
 }
 
 void HttpTransport::erase(StreamId stream) noexcept {
@@ -55,35 +58,37 @@ void HttpTransport::erase(StreamId stream) noexcept {
   exchanges_.erase(found);
 }
 
-RequestId HttpTransport::request(HttpRequest&& request, OnHttpEnd on_end) {
-  const RequestId id = start(std::move(request), nullptr, std::move(on_end));
+RequestId HttpTransport::request(HttpRequest&& request, OnHttpEnd on_end, OnHttpData on_data) {
+  const RequestId id = open_stream(std::move(request), std::move(on_data), std::move(on_end));
   unary_.push_back(id);
   return id;
 }
 
 RequestId HttpTransport::open_stream(HttpRequest&& request, OnHttpData on_data, OnHttpEnd on_end) {
-  return start(std::move(request), std::move(on_data), std::move(on_end));
-}
-
-RequestId HttpTransport::start(HttpRequest&& request, OnHttpData on_data, OnHttpEnd on_end) {
-  Http2Session::Headers headers{{":method", request.method},    {":scheme", scheme_},
-                                {":path", request.path},        {":authority", server_},
-                                {"accept", "application/json"}, {"user-agent", "latchkey"}};
-  const std::string credential = "Bearer " + std::string(request.token);
-  if (!request.token.empty()) headers.emplace_back("authorization", credential);
-  if (!request.content_type.empty()) headers.emplace_back("content-type", request.content_type);
-  const StreamId stream =
-      http2_->request(headers, std::move(request.body), Http2Session::BodyEnds::here);
+  Http2Session::Headers headers{{":method", request.method},
+                                {":scheme", is_plain_ ? "http" : "https"},
+                                {":path", request.path},
+                                {":authority", server_},
+                                {"user-agent", "latchkey"}};
+  headers.insert(headers.end(), request.headers.begin(), request.headers.end());
+  const StreamId stream = http2_->request(headers, std::move(request.body), request.body_ends);
   exchanges_.emplace(stream, Exchange{std::move(on_data), std::move(on_end), clock_.now()});
   unsent_.push_back(stream);
   return id_of(stream);
 }
 
+void HttpTransport::append(RequestId id, std::string_view bytes) {
+  if (find(id) != nullptr) http2_->append(stream_of(id), bytes);
+}
+
 void HttpTransport::cancel(RequestId id) noexcept {
   if (find(id) == nullptr) return;
-  const auto stream = static_cast<StreamId>(id & 0xFFFF'FFFFU);
-  erase(stream);
-  http2_->cancel(stream);
+  erase(stream_of(id));
+  http2_->cancel(stream_of(id));
+}
+
+void HttpTransport::reject(std::string why) {
+  if (rejection_.empty()) rejection_ = std::move(why);
 }
 
 void HttpTransport::flush() {
@@ -103,6 +108,7 @@ void HttpTransport::advance() {
   if (!buffer_.empty()) receive();
   deliver();
   if (!failure_.text.empty()) return;
+  if (!rejection_.empty()) return break_off(std::exchange(rejection_, {}), false);
   if (bytes_.state() == ByteStream::State::broken) {
     return break_off(why_broken(was_open), bytes_.failure().nothing_listens);
   }
@@ -116,22 +122,33 @@ void HttpTransport::advance() {
 }
 
 void HttpTransport::receive() {
-  const bool goes_on = http2_->receive(buffer_) && !too_large_;
+  has_received_ = true;
+  const bool goes_on = http2_->receive(buffer_);
+  has_served_ = has_served_ || http2_->is_greeted();
   if (http2_->has_pings()) pings_due_ = std::min(pings_due_, later(clock_.now(), ping_delay));
   if (goes_on) return;
-  const std::string why =
-      too_large_ ? "an answer of more than " + std::to_string(most_bytes >> 20U) + " MiB"
-                 : why_broken(true);
+  const std::string why = why_broken(true);
   deliver();
   break_off(why, false);
 }
 
-// A server that speaks HTTP/1 alone answers the greeting with text, or hangs up.
+// A proxy whose server is away, and a server that expects TLS, end the connection without a word.
 std::string HttpTransport::why_broken(bool was_open) const {
   const std::string& why = http2_->failure().empty() ? bytes_.failure().text : http2_->failure();
   if (http2_->is_greeted() || !was_open) return why;
-  return "the server speaks no HTTP/2, or expects something else (" + std::string(words_.tls_hint) +
-         "): " + why;
+  const std::string protocol(dialect_.words.protocol), name(dialect_.words.name);
+  const std::string only_with_tls = "only with TLS (" + std::string(dialect_.words.with_tls) + ")";
+  const std::string only_without =
+      "only without TLS (" + std::string(dialect_.words.without_tls) + ")";
+  if (has_received_) {
+    return "the server speaks no " + protocol + ", or " +
+           (is_plain_ ? only_with_tls : only_without) + ": " + why;
+  }
+  const std::string proxy = "it is a proxy that " + name + " does not answer, or speaks ";
+  return why + " before it answered; " +
+         (has_served_ ? "if it is a proxy, " + name + " does not answer it"
+          : is_plain_ ? proxy + protocol + ' ' + only_with_tls
+                      : proxy + "no " + protocol);
 }
 
 void HttpTransport::on_header(StreamId stream, std::string_view name, std::string_view value) {
@@ -142,15 +159,17 @@ void HttpTransport::on_header(StreamId stream, std::string_view name, std::strin
     one->end.status = number;
     if (one->on_data) arrived_.push_back(stream);
   }
-  if (name == "retry-after") one->end.retry_after = value;
+  for (std::size_t at = 0; at < dialect_.kept_headers.size(); ++at) {
+    if (name == dialect_.kept_headers.at(at)) one->end.headers.at(at) = value;
+  }
 }
 
 void HttpTransport::on_data(StreamId stream, std::string_view bytes) {
   Exchange* const one = find(stream);
-  if (one == nullptr || too_large_) return;
+  if (one == nullptr || !rejection_.empty()) return;
   one->end.body += bytes;
   buffered_ += bytes.size();
-  too_large_ = buffered_ > most_bytes;
+  if (buffered_ > dialect_.most_bytes) reject(reply_too_large(dialect_.most_bytes));
   if (one->on_data) arrived_.push_back(stream);
 }
 
@@ -158,40 +177,52 @@ void HttpTransport::on_closed(StreamId stream, std::uint32_t error) {
   if (find(stream) != nullptr) closed_.emplace_back(stream, error);
 }
 
-// The callbacks may start and cancel requests.
+// The callbacks may start and cancel requests. Nothing is believed of a server once one of its
+// answers was rejected: `break_off` ends the requests.
 void HttpTransport::deliver() {
   for (const StreamId stream : std::exchange(arrived_, {})) deliver_data(stream);
-  for (const auto& [stream, error] : std::exchange(closed_, {})) {
-    Exchange* const one = find(stream);
-    if (one == nullptr) continue;
-    buffered_ -= one->end.body.size();
-    HttpEnd end = std::exchange(one->end, {});
-    const bool is_whole = error == NGHTTP2_NO_ERROR && end.status != 0;
-    if (!is_whole) {
-      // Only REFUSED_STREAM says that the server has not begun with a request.
-      end.sent = end.status != 0 || error != NGHTTP2_REFUSED_STREAM;
-      end.status = 0;
-      end.body.clear();
-      end.text = end.sent ? "the server has ended the request: " +
-                                std::string(::nghttp2_http2_strerror(error))
-                          : "the server takes no more requests on this connection";
-    }
-    const OnHttpEnd on_end = std::move(one->on_end);
-    erase(stream);
-    on_end(std::move(end));
-  }
+  for (const auto& [stream, error] : std::exchange(closed_, {})) deliver_end(stream, error);
 }
 
 // The body of an answer that is no success stays for its end, which says why.
 void HttpTransport::deliver_data(StreamId stream) {
+  for (bool takes_more = true; takes_more;) {
+    Exchange* one = find(stream);
+    if (one == nullptr || one->end.status != 200 || !rejection_.empty()) return;
+    std::string body = std::exchange(one->end.body, {});
+    if (body.empty() && std::exchange(one->announced, true)) return;
+    one->announced = true;
+    const std::size_t size = body.size();
+    OnHttpData on_data = std::move(one->on_data);  // which may cancel its own request
+    buffered_ -= size;
+    on_data(body);
+    one = find(stream);
+    if (one == nullptr) return;
+    takes_more = body.size() != size;
+    buffered_ += body.size();
+    one->end.body = std::move(body);
+    one->on_data = std::move(on_data);
+  }
+}
+
+void HttpTransport::deliver_end(StreamId stream, std::uint32_t error) {
   Exchange* const one = find(stream);
-  if (one == nullptr || one->end.status != 200) return;
-  const OnHttpData on_data = one->on_data;  // which may cancel its own request
+  if (one == nullptr || !rejection_.empty()) return;
   buffered_ -= one->end.body.size();
-  const std::string bytes = std::exchange(one->end.body, {});
-  if (bytes.empty() && std::exchange(one->announced, true)) return;
-  one->announced = true;
-  on_data(bytes);
+  HttpEnd end = std::exchange(one->end, {});
+  // Only REFUSED_STREAM says that the server has not begun with a request.
+  end.refused = end.status == 0 && error == NGHTTP2_REFUSED_STREAM;
+  end.sent = !end.refused;
+  if (error != NGHTTP2_NO_ERROR) end.status = 0;
+  if (end.status == 0) {
+    end.body.clear();
+    end.text = end.refused ? "the server takes no more requests on this connection"
+                           : "the server has ended the request: " +
+                                 std::string(::nghttp2_http2_strerror(error));
+  }
+  const OnHttpEnd on_end = std::move(one->on_end);
+  erase(stream);
+  on_end(std::move(end));
 }
 
 Clock::time_point HttpTransport::oldest_request() noexcept {

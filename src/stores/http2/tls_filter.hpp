@@ -18,8 +18,10 @@ namespace latchkey::inline v1::detail::http2 {
 
 /// How the messages of a store call it, and how its URIs say whether TLS is spoken.
 struct StoreWords {
-  std::string_view name;      ///< such as "etcd"
-  std::string_view tls_hint;  ///< a clause: "etcd: is without TLS, etcds: with it"
+  std::string_view name;         ///< such as "etcd"
+  std::string_view protocol;     ///< such as "gRPC"
+  std::string_view without_tls;  ///< such as "etcd://"
+  std::string_view with_tls;     ///< such as "etcds://"
 };
 
 struct FreeTlsContext {
@@ -40,7 +42,9 @@ class TlsContext {
   [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
   /// A hint for a server that speaks no TLS: empty once a handshake with it was complete.
   [[nodiscard]] std::string hint() const {
-    return has_worked_ ? std::string() : " (" + std::string(words_.tls_hint) + ")";
+    if (has_worked_) return {};
+    return " (" + std::string(words_.without_tls) + " is without TLS, " +
+           std::string(words_.with_tls) + " with it)";
   }
   void works() noexcept { has_worked_ = true; }
 

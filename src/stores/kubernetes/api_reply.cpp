@@ -37,10 +37,11 @@ bool is_throttled(const HttpEnd& end) noexcept {
   return end.status == HttpStatus::too_many_requests;
 }
 
+// The header "retry-after" is the one that is kept.
 std::chrono::seconds pause_of(const HttpEnd& end) noexcept {
   constexpr int longest = 60;
   int seconds = 1;
-  const bool is_number = read_number(std::string_view(end.retry_after), seconds);
+  const bool is_number = read_number(std::string_view(end.headers.front()), seconds);
   return std::chrono::seconds(is_number ? std::clamp(seconds, 1, longest) : 1);
 }
 

@@ -11,23 +11,22 @@
 namespace latchkey::inline v1::detail::kubernetes {
 namespace {
 
-constexpr std::size_t least_parked = 16;
 /// A number of seconds is an int32; a day is more than any election needs.
 constexpr std::chrono::seconds shortest_lease{1}, longest_lease{86'400};
 
 }  // namespace
 
-KubernetesClient::KubernetesClient(KubernetesUri uri, const Options& options)
+KubernetesClient::KubernetesClient(const KubernetesUri& uri, const Options& options)
     : description_(uri.describe()),
       watches_holds_(options.watch_holds),
       clock_(options.clock != nullptr ? *options.clock : Clock::system()),
-      link_(std::move(uri), descriptors_, clock_, options.command_timeout,
-            [this](bool up) { on_link(up); }),
+      link_(uri, descriptors_, clock_, options.command_timeout, [this](bool up) { on_link(up); }),
       watch_(link_, clock_,
              {[this](const WatchEvent& event) { on_event(event); }, [this] { on_watch_open(); },
               [this](const std::string& why) { on_watch_denied(why); }}),
       context_{link_, observed_, watch_, outbox_, clock_, options.command_timeout},
-      listing_(context_) {}
+      listing_(context_),
+      parked_(link_) {}
 
 Capabilities KubernetesClient::capabilities() const noexcept {
   Capabilities offered;
@@ -36,17 +35,6 @@ Capabilities KubernetesClient::capabilities() const noexcept {
   offered.min_lease = shortest_lease;
   offered.max_lease = longest_lease;
   return offered;
-}
-
-stores::StoreClient::Start KubernetesClient::start_state() const noexcept {
-  if (link_.is_up()) return Start::up;
-  return link_.start_failed() ? Start::failed : Start::connecting;
-}
-
-void KubernetesClient::submit(std::span<Request* const> requests, Sink& sink) {
-  const Clock::time_point now = clock_.now();
-  parked_.reserve(std::max(parked_.size() + requests.size(), least_parked));
-  for (Request* const request : requests) parked_.push_back({request, &sink, now});
 }
 
 void KubernetesClient::send(Clock::time_point /*now*/) {
@@ -58,11 +46,7 @@ void KubernetesClient::send(Clock::time_point /*now*/) {
 }
 
 void KubernetesClient::dispatch_parked() {
-  for (std::size_t next = 0; next < parked_.size(); ++next) {
-    const Parked one = parked_[next];
-    dispatch(*one.request, *one.sink);
-  }
-  parked_.clear();
+  parked_.dispatch_all([this](Request& request, Sink& sink) { dispatch(request, sink); });
 }
 
 void KubernetesClient::dispatch(Request& request, Sink& sink) {
@@ -94,7 +78,7 @@ void KubernetesClient::subscribe(Request& request, Sink& sink) {
 // Where the API server forbids the watch, a waiter polls: `retry_after` of a busy Lease says so.
 void KubernetesClient::answer_subscribers() {
   if (!watch_.is_open() && watch_.state() != LeaseWatch::State::denied) return;
-  for (const Parked& one : std::exchange(subscribing_, {})) {
+  for (const http2::ParkedRequest& one : std::exchange(subscribing_, {})) {
     outbox_.complete(*one.request, *one.sink, Outcome::Kind::granted);
   }
 }
@@ -153,24 +137,9 @@ void KubernetesClient::advance(Clock::time_point now) {
   now = clock_.now();
   watch_.advance(now);
   for (auto& [name, queue] : queues_) queue->advance(now);
-  give_up_parked(now);
+  parked_.give_up(outbox_, now);
   if (link_.is_up()) link_.flush();
   drop_idle();
-}
-
-void KubernetesClient::give_up_parked(Clock::time_point now) {
-  if (link_.is_up()) return;
-  std::erase_if(parked_, [&](const Parked& one) {
-    if (link_.gives_up_at(one.submitted) > now) return false;
-    const ConnectionFailure* const failure = link_.failure();
-    const std::string why = failure == nullptr ? "no answer" : failure->text;
-    if (failure != nullptr && failure->permanent) {
-      outbox_.refuse(*one.request, *one.sink, why);
-    } else {
-      outbox_.complete_unknown(*one.request, *one.sink, why, true);
-    }
-    return true;
-  });
 }
 
 void KubernetesClient::on_link(bool up) {
@@ -178,7 +147,7 @@ void KubernetesClient::on_link(bool up) {
     watch_.on_link_up();
   } else {
     watch_.forget();
-    for (const Parked& one : std::exchange(subscribing_, {})) {
+    for (const http2::ParkedRequest& one : std::exchange(subscribing_, {})) {
       outbox_.complete_unknown(*one.request, *one.sink, "the connection broke", true);
     }
   }
@@ -194,10 +163,7 @@ void KubernetesClient::drop_idle() {
 Clock::time_point KubernetesClient::due() const noexcept {
   Clock::time_point first = std::min(link_.due(), watch_.due());
   for (const auto& [name, queue] : queues_) first = std::min(first, queue->due());
-  if (!link_.is_up()) {
-    for (const Parked& one : parked_) first = std::min(first, link_.gives_up_at(one.submitted));
-  }
-  return first;
+  return std::min(first, parked_.due());
 }
 
 void KubernetesClient::start_over(Clock::time_point now) noexcept {

@@ -10,6 +10,7 @@
 #include <latchkey/options.hpp>
 
 #include "stores/driver/store_client.hpp"
+#include "stores/http2/parked_requests.hpp"
 #include "stores/kubernetes/connection.hpp"
 #include "stores/kubernetes/lease_listing.hpp"
 #include "stores/kubernetes/lease_queue.hpp"
@@ -22,16 +23,18 @@ namespace latchkey::inline v1::detail::kubernetes {
 /// Gives requests to the queues of their Leases while the link is up; meanwhile they wait for it.
 class KubernetesClient final : public stores::StoreClient {
  public:
-  KubernetesClient(KubernetesUri uri, const Options& options);
+  KubernetesClient(const KubernetesUri& uri, const Options& options);
 
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] std::string describe() const override { return description_; }
   [[nodiscard]] std::string warning() const override { return warning_; }
-  [[nodiscard]] Start start_state() const noexcept override;
+  [[nodiscard]] Start start_state() const noexcept override { return link_.start_state(); }
   [[nodiscard]] const ConnectionFailure* failure() const noexcept override {
     return link_.failure();
   }
-  void submit(std::span<Request* const> requests, Sink& sink) override;
+  void submit(std::span<Request* const> requests, Sink& sink) override {
+    parked_.submit(requests, sink, clock_.now());
+  }
   void send(Clock::time_point now) override;
   void advance(Clock::time_point now) override;
   void start_over(Clock::time_point now) noexcept override;
@@ -39,15 +42,8 @@ class KubernetesClient final : public stores::StoreClient {
   void abandon() noexcept override;
 
  private:
-  struct Parked {
-    Request* request;
-    Sink* sink;
-    Clock::time_point submitted;
-  };
-
   void dispatch(Request& request, Sink& sink);
   void dispatch_parked();
-  void give_up_parked(Clock::time_point now);
   void subscribe(Request& request, Sink& sink);
   void unsubscribe(Request& request, Sink& sink);
   void on_link(bool up);
@@ -67,8 +63,8 @@ class KubernetesClient final : public stores::StoreClient {
   LeaseListing listing_;
   std::unordered_map<std::string, std::unique_ptr<LeaseQueue>> queues_;  ///< by the Lease's name
   std::unordered_map<std::string, std::vector<Sink*>> subscribers_;      ///< by the Lease's name
-  std::vector<Parked> subscribing_;                                      ///< wait for the watch
-  std::vector<Parked> parked_;                                           ///< wait for the link
+  std::vector<http2::ParkedRequest> subscribing_;                        ///< wait for the watch
+  http2::ParkedRequests parked_;
   std::string warning_;
 };
 

@@ -22,30 +22,28 @@ constexpr const char* watch_path = "?watch=true&allowWatchBookmarks=true";
 
 void LeaseWatch::open() {
   opens_at_ = Clock::never();
-  received_.clear();
   state_ = State::opening;
   stream_ = link_.open_stream(
-      watch_path, [this](std::string_view bytes) { on_data(bytes); },
+      watch_path, [this](std::string& received) { on_data(received); },
       [this](http2::HttpEnd&& end) { on_end(std::move(end)); });
 }
 
-void LeaseWatch::on_data(std::string_view bytes) {
+void LeaseWatch::on_data(std::string& received) {
   if (state_ == State::opening) {
     state_ = State::open;
     events_.on_open();
   }
-  received_ += bytes;
   std::size_t begin = 0;
-  for (std::size_t end = received_.find('\n'); end != std::string::npos;
-       end = received_.find('\n', begin)) {
-    const std::string_view line(received_.data() + begin, end - begin);
+  for (std::size_t end = received.find('\n'); end != std::string::npos;
+       end = received.find('\n', begin)) {
+    const std::string_view line(received.data() + begin, end - begin);
     begin = end + 1;
     if (line.empty() || read_line(line)) continue;
     link_.cancel(stream_);
     return close(pause);
   }
-  received_.erase(0, begin);
-  if (received_.size() <= longest_line) return;
+  received.erase(0, begin);
+  if (received.size() <= longest_line) return;
   link_.cancel(stream_);
   close(pause);
 }
@@ -72,7 +70,6 @@ void LeaseWatch::on_end(http2::HttpEnd&& end) {
 void LeaseWatch::close(Clock::duration length) noexcept {
   state_ = State::closed;
   stream_ = 0;
-  received_.clear();
   opens_at_ = later(clock_.now(), length);
 }
 
@@ -86,7 +83,6 @@ void LeaseWatch::on_link_up() { open(); }
 void LeaseWatch::forget() noexcept {
   state_ = State::closed;
   stream_ = 0;
-  received_.clear();
   opens_at_ = Clock::never();
 }
 

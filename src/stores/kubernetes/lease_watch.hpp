@@ -51,7 +51,8 @@ class LeaseWatch {
 
  private:
   void open();
-  void on_data(std::string_view bytes);
+  /// Takes the lines that have arrived as a whole.
+  void on_data(std::string& received);
   void on_end(http2::HttpEnd&& end);
   /// False: the watch has ended with this line.
   bool read_line(std::string_view line);
@@ -62,7 +63,6 @@ class LeaseWatch {
   const Events events_;
   State state_ = State::closed;
   http2::RequestId stream_ = 0;
-  std::string received_;  ///< of a line that has not arrived as a whole
   Clock::time_point opens_at_ = Clock::never();
 };
 

@@ -25,7 +25,7 @@ namespace latchkey::tests {
 namespace {
 
 using detail::FileDescriptor;
-using detail::etcd::store_words;
+using detail::etcd::grpc_dialect;
 using detail::http2::ByteStream;
 
 /// The other end of one stream, which the test plays.
@@ -90,7 +90,7 @@ class EtcdByteStream : public ::testing::Test {
   const Certificates files_{folder_, "IP:127.0.0.1"};
   StreamPeer peer_;
   detail::stores::DescriptorSet descriptors_;
-  ByteStream stream_{descriptors_, {files_.authority, {}, {}, {}, {}}, store_words};
+  ByteStream stream_{descriptors_, {files_.authority, {}, {}, {}, {}}, grpc_dialect.words};
   std::string received_;
 };
 
@@ -137,7 +137,7 @@ TEST(EtcdByteStreams, AnAddressWithAZoneIsNotThatOfThisMachine) {
   ASSERT_EQ(::listen(listening.get(), 1), 0);
   ASSERT_EQ(::getsockname(listening.get(), plain, &size), 0);
   detail::stores::DescriptorSet descriptors;
-  ByteStream stream(descriptors, {{}, {}, {}, {}, "etcds://"}, store_words);
+  ByteStream stream(descriptors, {{}, {}, {}, {}, "etcds://"}, grpc_dialect.words);
   stream.connect({"fe80::1%lo", ntohs(address.sin6_port)});
   std::string received;
   EXPECT_TRUE(eventually([&] {

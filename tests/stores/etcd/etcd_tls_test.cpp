@@ -60,7 +60,7 @@ TEST_F(EtcdTls, WhatIsWrongIsNamed) {
   EXPECT_NE(anonymous.find("TLS"), std::string::npos) << anonymous;
   const EtcdServer without;
   const std::string no_tls = etcd_refusal("etcds://" + without.address());
-  EXPECT_NE(no_tls.find("etcd: is without TLS"), std::string::npos) << no_tls;
+  EXPECT_NE(no_tls.find("etcd:// is without TLS"), std::string::npos) << no_tls;
 }
 
 TEST_F(EtcdTls, ACertificateForAnotherNameIsRejected) {
@@ -81,7 +81,7 @@ TEST_F(EtcdTls, AnOlderTlsThan12IsRejected) {
   const std::string why = etcd_refusal("etcds://127.0.0.1:" + std::to_string(old.port()) +
                                        "/?tls_ca=" + files.authority);
   EXPECT_NE(why.find("protocol"), std::string::npos) << why;
-  EXPECT_EQ(why.find("etcd: is without TLS"), std::string::npos) << why;
+  EXPECT_EQ(why.find("etcd:// is without TLS"), std::string::npos) << why;
 }
 
 TEST_F(EtcdTls, NoProgramInheritsAConnection) {
@@ -139,7 +139,7 @@ TEST_F(EtcdTls, ACertificateThatTheServerRefusesIsNamedAsThat) {
     }
     return why.find("a certificate (tls_cert=) that it trusts") != std::string::npos;
   })) << why;
-  EXPECT_EQ(why.find("etcd: is without TLS"), std::string::npos) << why;
+  EXPECT_EQ(why.find("etcd:// is without TLS"), std::string::npos) << why;
 }
 
 }  // namespace

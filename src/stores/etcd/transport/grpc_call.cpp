@@ -51,8 +51,4 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-std::size_t size_with_prefix(std::string_view message) noexcept {
-  return prefix_size + message.size();
-}
-
 }  // namespace latchkey::inline v1::detail::etcd

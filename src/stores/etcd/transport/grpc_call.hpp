@@ -44,7 +44,6 @@ using OnMessage = std::function<void(std::string_view)>;
 
 /// Each message has a prefix: whether it is compressed, and its length.
 [[nodiscard]] std::string with_prefix(std::string_view message);
-[[nodiscard]] std::size_t size_with_prefix(std::string_view message) noexcept;
 /// The length of the first message, without its prefix; 0: the prefix has not arrived.
 [[nodiscard]] std::size_t size_of_message(std::string_view received) noexcept;
 /// A message that has arrived as a whole leaves the buffer; false: there is none.
