@@ -58,7 +58,8 @@ void InteropTest::expect_woken(std::string_view who, std::vector<Duration> times
   std::printf("    %s: wake-up of %.*s: median %.1f ms, most %.1f ms\n", name().c_str(),
               static_cast<int>(who.size()), who.data(), ms(median), ms(times.back()));
   EXPECT_LT(times.back(), 1s + stalls_.total()) << who;
-  EXPECT_LT(median, 500ms + stalls_.total()) << who << ": without a notification it tries again after 0.8 s";
+  EXPECT_LT(median, 500ms + stalls_.total())
+      << who << ": without a notification it tries again after 0.8 s";
 }
 
 }  // namespace latchkey::tests
