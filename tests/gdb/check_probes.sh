@@ -15,6 +15,10 @@ for probe in "${probes[@]}"; do
   arguments=$(grep -A 2 "Name: $probe\$" <<<"$notes" | grep -m 1 Arguments: || true)
   [[ $(wc -w <<<"$arguments") == 6 ]] || complain "the probe $probe has not five arguments: $arguments"
 done
+# The code has one `nop` for each, and nothing that is called.
+mapfile -t places < <(grep -oE 'Location: 0x[0-9a-f]+' <<<"$notes" | cut -d' ' -f2)
+bytes=$(gdb -batch -nx "${places[@]/#/-ex=x/1xb }" "$program" | awk '{ print $NF }')
+[[ $(sort -u <<<"$bytes") == 0x90 || $(uname -m) != x86_64 ]] || complain "a probe is no nop: $bytes"
 
 commands=("set confirm off" "set pagination off" "set debuginfod enabled off"
           "set print thread-events off" "set breakpoint pending on")
