@@ -16,6 +16,7 @@
 #   make chaos-redisson  the same beside Redisson; needs a JDK and Maven
 #   make chaos-night  the three for 8 h in all
 #   make asan tsan the tests under AddressSanitizer+UBSan, under ThreadSanitizer (clang 19)
+#   make asan-stores  the tests of the other stores under AddressSanitizer+UBSan
 #   make fuzz      each fuzzer for FUZZ=600s, and what its corpus covers
 #   make interop   the same locks from C++ and from real Redisson; needs a JDK and Maven
 #   make spec      TLC checks docs/spec and histories of the simulator; needs a JDK and Maven;
@@ -40,7 +41,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-build test-night test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan asan-build tsan messages fuzz interop other-languages install packages newer-compiler lanes conan wheel routes abi deps docs shots clean
+.PHONY: format format-check tidy asan asan-build asan-stores tsan messages fuzz interop other-languages install packages newer-compiler lanes conan wheel routes abi deps docs shots clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -91,9 +92,10 @@ test-build:
 test: test-build
 	$(call ctest,test) -j8 -LE '^(stores|chaos|night)$$'
 
-# What of the tests takes too long for every change: latchkey on the other servers of Redis's kind, and as a
-# consumer builds it.
+# What of the tests takes too long for every change: latchkey on the other servers of Redis's kind, as a
+# consumer builds it, and the simulator over mutations that it must detect.
 test-night: test-build
+	@$(call compile,test) --target latchkey_sim_mutations -- $(NINJA)
 	$(call ctest,test) -L '^night$$'
 
 headers:
@@ -126,6 +128,12 @@ asan-build:
 
 asan: asan-build
 	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores|chaos|night)$$'
+
+asan-stores: deps-stores
+	@scripts/deps.sh clang
+	@mkdir -p build && $(call configure,asan-stores)
+	@$(call compile,asan-stores) --target store_tests -- $(NINJA)
+	$(call ctest,asan-stores) -L '^stores$$'
 
 tsan:
 	@scripts/deps.sh clang

@@ -38,7 +38,7 @@ class Process {
   void resume() const;
 
   /// For what builds or downloads something.
-  static constexpr std::chrono::minutes build_limit{10};
+  static constexpr std::chrono::minutes build_limit{15};
 
   /// Waits for the end of the program. Returns its exit status, or 128 plus the number of the
   /// signal that ended it.
