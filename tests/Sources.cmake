@@ -175,6 +175,7 @@ set(latchkey_redis_sources
   redis/locks/fair_ghost_test.cpp
   redis/locks/foreign_release_test.cpp
   redis/locks/hot_key_test.cpp
+  redis/locks/idle_test.cpp
   redis/locks/latch_test.cpp
   redis/locks/lock_delay_test.cpp
   redis/locks/loss_test.cpp
