@@ -90,6 +90,7 @@ set(latchkey_sources
   src/locks/coordinator/acquire.cpp
   src/locks/coordinator/hold_events.cpp
   src/locks/coordinator/hold_table.cpp
+  src/locks/coordinator/idle_hold.cpp
   src/locks/coordinator/lease.cpp
   src/locks/coordinator/release.cpp
   src/locks/coordinator/remote_hold.cpp

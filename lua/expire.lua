@@ -10,12 +10,6 @@
 -- The holder is done, and the key stays locked for a while (hold_for): the server sees to its end,
 -- for the holder's process may have ended by then. Works while the server is out of memory.
 
-if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
-  return false
-end
-local left = redis.call('PTTL', KEYS[1])
-local ends = tonumber(ARGV[1])
-if left < 0 or left > ends then
-  redis.call('PEXPIRE', KEYS[1], ends)
-end
-return 0
+--#include parts/expire.lua
+
+return expire(KEYS[1], ARGV[2], ARGV[1]) and 0

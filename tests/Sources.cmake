@@ -175,6 +175,7 @@ set(latchkey_redis_sources
   redis/locks/fair_ghost_test.cpp
   redis/locks/foreign_release_test.cpp
   redis/locks/hot_key_test.cpp
+  redis/locks/idle_test.cpp
   redis/locks/latch_test.cpp
   redis/locks/lock_delay_test.cpp
   redis/locks/loss_test.cpp
@@ -283,6 +284,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_hand_off_lease_test.cpp
   sim/coordinator/coordinator_hand_off_test.cpp
   sim/coordinator/coordinator_hold_test.cpp
+  sim/coordinator/coordinator_idle_test.cpp
   sim/coordinator/coordinator_immediate_test.cpp
   sim/coordinator/coordinator_join_lease_test.cpp
   sim/coordinator/coordinator_join_test.cpp

@@ -42,7 +42,8 @@ namespace latchkey::inline v1 {
 /// | downgrade     | the WRITE of `id` becomes a READ of the same id, with     | granted, gone |
 /// |               | `lease`                                                   |               |
 /// | expire        | the lease of `id` ends in `lease` from now, or as it      | granted, gone |
-/// |               | would before; sent only if `expires` is offered           |               |
+/// |               | would before; sent only if `expires` is offered. With     |               |
+/// |               | `recall`: nobody holds `id` in its process any more       |               |
 /// | release       | ends the hold of `id`                                     | granted, gone |
 /// | leave         | `id` gives up its acquire, whatever its outcome: its      | granted, gone |
 /// |               | place in the queue, or its hold, ends; a WRITE also if a  |               |
@@ -159,6 +160,11 @@ struct Request {
   /// sink gets one notification `changed`. None follows it, or a change by a request of this
   /// backend, until a check asks again. A backend that does not offer `watches` ignores it.
   bool watch = false;
+  /// expire: the process has no use for the hold at the moment. The reply says whether others wait
+  /// for the key (Outcome::wanted). The next time that a process takes a place in line for it, the
+  /// sink gets one notification `wanted`, and the next time that somebody else changes the key, one
+  /// `changed`. Set only if the backend offers `recalls`.
+  bool recall = false;
   /// acquire of WRITE and FAIR: the hold gets fencing tokens, which rise together with those of
   /// FENCED for the same key. Set only if the backend offers `tokens`.
   bool fenced = false;
@@ -210,6 +216,8 @@ struct Outcome {
   /// busy: the holder is a client of another library, such as Redisson. While such clients take
   /// part in a key, few calls of a process take it over from one another without the backend.
   bool holder_is_foreign = false;
+  /// granted, expire with `recall`: somebody waits for the key already.
+  bool wanted = false;
   /// granted, acquire of PERMIT: how many permits are available still. Empty: it is not known.
   std::optional<std::uint32_t> permits_left{};
   /// busy, acquire_all: the index of the first member that is busy.
@@ -236,6 +244,7 @@ struct Notification {
     revoked,    ///< somebody asks those who hold `key` to release it
     abandoned,  ///< the process that held `key` has ended, and the backend has ended its hold;
                 ///< no id; the text says which process
+    wanted,     ///< somebody waits for `key`, which this process has no use for (Request::recall)
   };
 
   Kind kind = Kind::released;

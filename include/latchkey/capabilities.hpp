@@ -34,6 +34,11 @@ struct Capabilities {
   /// A check can ask for a notification when the key changes (Request::watch), so a hold that was
   /// taken away is told of at once, and not at its next check.
   bool watches = false;
+  /// An expire can ask for a notification when somebody waits for the key (Request::recall), so
+  /// that a process can keep a lock that it does not use until others want it.
+  bool recalls = false;
+  /// All users of the backend are in this process: nothing is gained if one keeps an unused lock.
+  bool one_process = false;
   /// expire works: the time of LOCKED's hold_for ends at the backend even if the process ends
   /// before.
   bool expires = false;

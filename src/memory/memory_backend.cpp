@@ -37,7 +37,11 @@ class MemoryBackend final : public Backend, private ForkParticipant {
     forget_subscribers();
   }
 
-  Capabilities capabilities() const noexcept override { return LockTable::capabilities(); }
+  Capabilities capabilities() const noexcept override {
+    Capabilities offered = LockTable::capabilities();
+    offered.one_process = true;
+    return offered;
+  }
 
   std::string describe() const override { return "memory:" + space_->name(); }
 

@@ -309,7 +309,7 @@ class Script : private ProcessHost {
     list += to_string(request.verb);
     if (request.id.number != 0) list += " " + std::to_string(request.id.number);
     const bool leased = request.verb == Verb::acquire || request.verb == Verb::renew ||
-                        request.verb == Verb::downgrade;
+                        request.verb == Verb::downgrade || request.recall;
     if (leased) list += " " + std::to_string(request.lease.count());
     if (request.watch) list += " watching";
   }

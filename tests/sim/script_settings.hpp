@@ -45,6 +45,13 @@ inline CoordinatorSettings with_watches() {
   return settings;
 }
 
+/// With grants, and holds that are kept idle for 100 ms.
+inline CoordinatorSettings with_idle_holds() {
+  CoordinatorSettings settings = with_grants();
+  settings.cache = std::chrono::milliseconds(100);
+  return settings;
+}
+
 /// Reports every event.
 inline CoordinatorSettings with_events(CoordinatorSettings settings) {
   settings.events = CoordinatorSettings::Events::everything;

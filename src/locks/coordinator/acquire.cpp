@@ -11,6 +11,7 @@
 #include <latchkey/parker.hpp>
 
 #include "locks/coordinator/hold_events.hpp"
+#include "locks/coordinator/idle_hold.hpp"
 #include "locks/coordinator/immediate.hpp"
 #include "locks/event_kinds.hpp"
 
@@ -24,14 +25,12 @@ using Trace = AcquireProgress::Trace;
 
 namespace {
 
-/// How long a place in a FAIR queue lives without a request. A waiter sends one at least every 5 s,
-/// so a place outlives three lost requests. (Redisson's default is 5 minutes.)
+/// How long a place in a FAIR queue lives without a request, which a waiter sends every 5 s.
 constexpr std::chrono::seconds fair_queue_wait{15};
 /// How many fencing tokens a claim that has them reserves if other calls of this process wait. A
 /// claim never changes its number: a repeated attempt is answered with the token of the first.
 constexpr std::uint32_t block_of_tokens = 64;
-/// A claim with a shorter lease does not wait in the process queue: a grant counts from its last
-/// attempt, and would leave too little of it.
+/// A claim with a shorter lease does not wait in the process queue: a grant would leave too little.
 constexpr std::chrono::seconds least_queued_lease{1};
 /// How long an attempt may leave something in the process queue: a place for 3 s, then a grant.
 constexpr std::chrono::seconds process_queue_stay = std::chrono::seconds(3) + grant_lease;
@@ -129,6 +128,7 @@ void Coordinator::reenter_same_owner(RemoteHold& hold) {
 void Coordinator::enqueue(Call& call) {
   call.hold = nullptr;
   call.ticket = shard_->ticket();
+  if (IdleHold::take(*this, call)) return;
   waiters_.push_back(call);
   if (refuse_other_kind(call)) return;
   if (call.type == LockType::FAIR) {
@@ -183,7 +183,6 @@ void Coordinator::start_attempt(Call& call) {
   yields(call) ? postpone_for_others(*call.hold) : send_acquire(*call.hold);
 }
 
-// All that may throw std::bad_alloc comes before the first change.
 void Coordinator::make_claim_of(Call& call) {
   if (!can_submit()) throw std::bad_alloc();
   RemoteHold& claim = make_claim(call);
@@ -195,6 +194,7 @@ void Coordinator::make_claim_of(Call& call) {
   const bool others_wait = waiters_.front() == &call && (call.next != nullptr || in_turn);
   const bool hands_over = call.wants_token() && is_raced_for(call.type) && !call.bundled;
   if (hands_over && others_wait) claim.acquire.request.tokens = block_of_tokens;
+  if (hands_over) IdleHold::reserve_tokens(*this, claim);
   call.hold = &claim;
 }
 
@@ -335,8 +335,8 @@ void Coordinator::on_late_acquire_reply(RemoteHold& claim, const Outcome& outcom
   erase_if_done(claim);
 }
 
-// The deadline counts from the last attempt that was answered with the claim's place: the grant is
-// not older. A renewal soon brings the lease that the call asked for, unless the hold ends before.
+// The deadline counts from the last attempt that was answered with the claim's place. A renewal
+// soon brings the lease that the call asked for, unless the hold ends before.
 void Coordinator::on_grant(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
@@ -370,7 +370,7 @@ void Coordinator::establish(RemoteHold& claim, std::uint64_t token, Clock::time_
   unsubscribe_if_unused();
 }
 
-// The call starts over with a new claim, whose id no late release of the old one can end.
+// The new claim has an id that no late release of the old one can end.
 void Coordinator::restart_after_late_grant(RemoteHold& claim) {
   Call& call = *claim.call;
   call.hold = nullptr;

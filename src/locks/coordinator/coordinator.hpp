@@ -32,8 +32,7 @@ namespace latchkey::inline v1::detail {
 
 /// Turns the events of one (Locks, key) into actions. It has no thread, no socket, no mutex and no
 /// clock of its own: two coordinators that handle the same events at the same times, with the same
-/// random numbers, are equal. Blocking threads drive it through LockSpace, the simulator through a
-/// virtual network.
+/// random numbers, are equal. LockSpace drives it, and in tests the simulator.
 ///
 /// | file          | decisions                                                                    |
 /// |---------------|------------------------------------------------------------------------------|
@@ -42,6 +41,7 @@ namespace latchkey::inline v1::detail {
 /// | lease.cpp     | renewal, verification, downgrade and loss                                    |
 /// | release.cpp   | release, retention, claims that were given up, requests to release           |
 /// | share.cpp     | hand-off, READs that share a hold, permits, letting other processes go first |
+/// | idle_hold.cpp | holds that nobody here has, kept until another process wants them            |
 /// | immediate.hpp | an uncontended lock at a backend in the same process, in fewer steps, inline |
 ///
 /// Invariants (docs/architecture.md):
@@ -148,14 +148,16 @@ class Coordinator {
   /// A call that has waited may have left the subscription to grants.
   [[nodiscard]] bool idle_but_for_grants() const noexcept {
     return holds_.empty() && waiters_.empty() && subscription_.ended() && revocations_.ended() &&
-           yielding_.stage == Yielding::Stage::off;
+           yielding_.is_over();
   }
   /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool held() const noexcept { return holds_.any_held(); }
   /// Whether anything is held that is to be released, or whose release awaits a reply.
   [[nodiscard]] bool unfinished() const noexcept { return holds_.any_unfinished(); }
+  [[nodiscard]] bool releases() const noexcept { return holds_.any_releasing(); }
 
  private:
+  friend class IdleHold;
   friend class RepeatedHold;
 
   // --- for all decisions: immediate.hpp ---
@@ -235,7 +237,6 @@ class Coordinator {
   static HoldLimits::Number begin_limit(const AcquireTerms& terms, RemoteHold& hold,
                                         Clock::time_point now) noexcept;
   void begin_limit_of(Call& call, RemoteHold& hold);
-  /// The call becomes one more local hold of `hold`.
   void enter(Call& call, RemoteHold& hold) {
     if (call.lease.held_at_most().count() != 0) [[unlikely]]
       begin_limit_of(call, hold);
@@ -348,8 +349,7 @@ class Coordinator {
   /// Calls renew_soon with the lease that `call` asked for, unless two thirds of that remain.
   /// `call` takes over or joins the hold.
   void renew_soon_for(const Call& call, RemoteHold& hold);
-  /// Sends the check that is due: a downgrade, a renewal that is wanted or kept up, or else a
-  /// verify.
+  /// Sends the check that is due: a downgrade, a renewal that is wanted or kept up, or a verify.
   void check(RemoteHold& hold);
   /// Checks `hold` once more if somebody wanted that while the last check was under way.
   void check_again_if_wanted(RemoteHold& hold);
@@ -360,8 +360,8 @@ class Coordinator {
   void on_check_reply(RemoteHold& hold, Outcome& outcome);
   [[nodiscard]] bool on_renewed(RemoteHold& hold);
   void retry_check(RemoteHold& hold);
-  /// Answers the calls that wait for a renewal of `hold` by `outcome`, the reply to its check, or
-  /// keeps them waiting for the next one.
+  /// Answers the calls that wait for a renewal by `outcome`, or keeps them waiting for the next
+  /// one.
   void answer_renewals(RemoteHold& hold, const Outcome& outcome);
   bool answer_renewal(Call& call, RemoteHold& hold, const Outcome& outcome);
   /// The hold is no longer there to be renewed: extends end, re-entries become acquires.
@@ -403,8 +403,7 @@ class Coordinator {
   void repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome);
   void report_end(RemoteHold& hold, const Outcome& outcome);
   void erase_if_done(RemoteHold& hold);
-  /// Answers a release, or the unlock of a WRITE that becomes a READ, by the outcome of its
-  /// request.
+  /// Answers a release, or the unlock of a WRITE that becomes a READ, by `outcome`.
   void answer_release(Call& call, const RemoteHold& hold, const Outcome& outcome);
   [[nodiscard]] bool is_listened_to();
   void subscribe_to_revocations();
@@ -421,10 +420,14 @@ class Coordinator {
   /// released it; null: nobody waits for the outcome. False: nothing was done.
   [[nodiscard]] bool hand_over(RemoteHold& hold, Call* releaser);
   [[nodiscard]] bool may_hand_over(const RemoteHold& hold, const Call& heir);
+  /// Whether the terms of `heir` allow that it takes `hold` over from another call.
+  [[nodiscard]] bool suits(const RemoteHold& hold, const Call& heir);
+  /// `heir` holds from now on, by `hold`, which another call had.
+  void give_to(RemoteHold& hold, Call& heir);
   [[nodiscard]] bool cohort_has_ended(RemoteHold& hold);
   /// `hold` was granted by the backend: from now on other READs may join it.
   void offer_to_reads(RemoteHold& hold) noexcept;
-  /// `call`, the first that has not started, waits for the READ in front of it to be granted.
+  /// `call` waits for the READ in front of it to be granted.
   [[nodiscard]] bool will_join_front(const Call& call);
   /// A waiting READ joins the hold that is offered. False: it cannot, and nothing was done.
   [[nodiscard]] bool join(Call& call);
@@ -445,12 +448,10 @@ class Coordinator {
   void lose_joiners(RemoteHold& hold, std::string_view reason);
   /// Notes whether permits are left, by `grant`, the reply that grants `claim`.
   void note_permits_left(const RemoteHold& claim, const Outcome& grant, bool again);
-  /// The first attempt of `call` would be in vain: the last permit was granted, and a release will
-  /// be notified.
+  /// The first attempt of `call` would be in vain: the last permit was granted a moment ago.
   [[nodiscard]] bool no_permits_left(const Call& call);
   void postpone_for_permits(RemoteHold& claim);
-  /// `heir`, the first waiting call, may take over the permits of `hold`: it wants as many, and an
-  /// attempt that is in flight for it can be passed on.
+  /// `heir` wants as many permits as `hold` has, and an attempt in flight for it can be passed on.
   [[nodiscard]] bool may_take_permits_over(const RemoteHold& hold, const Call& heir);
   /// The claim can become that of `heir`.
   [[nodiscard]] bool may_inherit(const RemoteHold& claim, const Call& heir) const;

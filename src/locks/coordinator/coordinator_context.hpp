@@ -27,6 +27,8 @@ struct CoordinatorSettings {
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
   /// For how long the calls of this process may hand one hold on. 0: never.
   std::chrono::milliseconds cohort{5};
+  /// For how long a hold that nobody here has is kept (IdleHold). 0: not at all.
+  std::chrono::milliseconds cache{0};
   bool pushes = true;    ///< Capabilities::pushes
   bool grants = false;   ///< the backend keeps a queue of processes (Capabilities::grants)
   bool in_order = true;  ///< Capabilities::in_order
@@ -94,6 +96,8 @@ class CoordinatorContext {
   const CoordinatorSettings* settings = nullptr;
   LockSpace* space = nullptr;      ///< whose shard this is; null in the simulator
   std::uint32_t hold_objects = 0;  ///< Hold objects granted and not yet released
+  std::uint8_t idle_holds = 0;     ///< RemoteHold::Stage::idle
+  bool keeps_none = false;         ///< no Locks is left: no hold is kept idle
   bool closed = false;
   /// The only connection of the backend is down, by its last notification.
   bool link_is_down = false;

@@ -19,7 +19,7 @@ void HoldTable::clear() noexcept {
   while (RemoteHold* const hold = holds_.pop_front()) ThreadCache<RemoteHold>::give_back(*hold);
   held_.clear();
   end_plain();
-  joinable_ = nullptr;
+  joinable_ = idle_ = nullptr;
   blockers_[0] = blockers_[1] = 0;
 }
 
@@ -49,6 +49,13 @@ const RemoteHold* HoldTable::find_blocker(LockType type, bool in_order,
 bool HoldTable::any_held() const noexcept {
   for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
     if (is_held(*hold)) return true;
+  }
+  return false;
+}
+
+bool HoldTable::any_releasing() const noexcept {
+  for (const RemoteHold* hold = holds_.first(); hold != nullptr; hold = hold->next) {
+    if (hold->stage == Stage::releasing && hold->release.in_flight()) return true;
   }
   return false;
 }

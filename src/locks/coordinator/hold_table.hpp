@@ -59,8 +59,22 @@ class HoldTable {
     hold.stage = Stage::retained;
     hold.owner = Owner::nobody();
   }
+  /// Nobody has `hold` until the next call takes it.
+  void set_idle(RemoteHold& hold) noexcept {
+    held_.erase(hold);
+    hold.stage = Stage::idle;
+    hold.owner = Owner::nobody();
+    idle_ = &hold;
+  }
+  void set_held_again(RemoteHold& idle, Owner owner) noexcept {
+    idle_ = nullptr;
+    idle.stage = Stage::held;
+    idle.owner = owner;
+    held_.insert(idle);
+  }
   void set_releasing(RemoteHold& hold) noexcept {
     end_joining(hold);
+    if (idle_ == &hold) idle_ = nullptr;
     if (hold.stage == Stage::claim) ++blockers(hold);
     if (hold.stage == Stage::held) held_.erase(hold);
     hold.stage = Stage::releasing;
@@ -113,6 +127,8 @@ class HoldTable {
   [[nodiscard]] static RemoteHold* next_of_owner(const RemoteHold& hold) noexcept {
     return OwnerIndex<RemoteHold>::next(hold);
   }
+  /// The hold in stage `idle`; null: none.
+  [[nodiscard]] RemoteHold* idle() const noexcept { return idle_; }
   /// The READ that was granted last, in stage `held`; null: none.
   [[nodiscard]] RemoteHold* joinable() const noexcept { return joinable_; }
   [[nodiscard]] RemoteHold* live_hold_of(Owner owner, EventContext& event) const noexcept;
@@ -128,6 +144,8 @@ class HoldTable {
   }
   /// Whether a local hold is left that the backend may still have.
   [[nodiscard]] bool any_held() const noexcept;
+  /// Whether a release awaits its reply.
+  [[nodiscard]] bool any_releasing() const noexcept;
   /// Whether anything is held that the backend is to release, or a hold that is being released
   /// awaits a reply.
   [[nodiscard]] bool any_unfinished() const noexcept;
@@ -149,6 +167,7 @@ class HoldTable {
   IntrusiveList<RemoteHold> holds_;
   OwnerIndex<RemoteHold> held_;  ///< those in stage `held`
   RemoteHold* joinable_ = nullptr;
+  RemoteHold* idle_ = nullptr;
   RemoteHold* plain_ = nullptr;         ///< in stage `held`
   RemoteHold* spare_ = nullptr;         ///< not among `holds_`
   std::uint32_t blockers_[2] = {0, 0};  ///< how many are not claims: exclusive, shared

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "locks/coordinator/idle_hold.hpp"
 #include "locks/coordinator/immediate.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -107,6 +108,7 @@ void Coordinator::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   const bool leases = verb == Verb::renew || verb == Verb::downgrade;
   hold.check.request.lock_delay = leases ? hold.delay : milliseconds(0);
   hold.check.request.lease = lease + hold.check.request.lock_delay;
+  hold.check.request.recall = hold.stage == Stage::idle;
   hold.check.start();
   ask_to_watch(hold);
   hold.check.was_due = std::min(hold.check.due_at, hold.check.request.sent);
@@ -142,6 +144,8 @@ void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   hold.check.end();
   if (hold.check.request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
   if (hold.stage == Stage::retained) return on_expire_reply(hold, outcome);
+  if (hold.check.request.recall) IdleHold::on_reply(*this, hold, outcome);
+  if (hold.stage == Stage::idle) return;
   if (hold.stage != Stage::held) return erase_if_done(hold);
   if (hold.is_marked_lost()) return;
   if (outcome.kind == Outcome::Kind::gone) {
@@ -162,7 +166,14 @@ void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
 
 void Coordinator::check_again_if_wanted(RemoteHold& hold) {
   const bool changed = hold.check.watch == Watch::changed;
-  if (changed || hold.check.wanted.count() > 0 || hold.awaits_downgrade()) check(hold);
+  const bool wanted = hold.check.wanted.count() > 0;
+  // A hold that was idle is renewed only if its new holder has it for long.
+  const bool may_wait = hold.check.request.recall && hold.renewals.empty();
+  if (changed || hold.awaits_downgrade() || (wanted && !may_wait)) {
+    check(hold);
+  } else if (wanted) {
+    renew_soon(hold, hold.check.wanted);
+  }
 }
 
 // Moves the deadline. False: a thread has seen it pass since the time of this event was read.
@@ -315,6 +326,7 @@ void Coordinator::tick_hold(RemoteHold& hold) {
       }
       if (!hold.check.in_flight() && now() >= hold.check.due_at) check(hold);
       return;
+    case Stage::idle: return IdleHold::tick(*this, hold);
     case Stage::retained:
     case Stage::releasing: return tick_release(hold);
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "locks/coordinator/idle_hold.hpp"
 #include "locks/coordinator/immediate.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -84,6 +85,7 @@ void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_unt
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
   if (!lost && !lingers && hand_over(hold, call)) return;
+  if (!lost && !lingers && IdleHold::keep(*this, hold, call)) return;
   if (!hold.is_shared_by_owners()) return end_local_holds(hold, retain_until, call);
   RemoteHold* const last = leave_shared(hold, retain_until, call);
   if (last != nullptr) end_local_holds(*last, last->retention.asked_until, call);
@@ -342,6 +344,7 @@ void Coordinator::end_holds(EventContext& event) {
 // A retained key whose end the backend knows stays locked for as long as was requested. The holder
 // of a hold with a lock_delay may still be working, and releases it when it ends.
 void Coordinator::close(RemoteHold& hold) {
+  if (hold.stage == Stage::idle) return IdleHold::end(*this);
   if (hold.stage == Stage::retained) {
     answer_retained(hold, Answer::granted);
     if (hold.retention.expiry != Expiry::unset) hold.presence = Presence::gone;

@@ -41,7 +41,9 @@ inline constexpr std::chrono::milliseconds watched_by{500};
 /// | stage     | meaning                                                | next stages             |
 /// |-----------|--------------------------------------------------------|-------------------------|
 /// | claim     | a waiting call requests it, perhaps many times         | held, releasing, erased |
-/// | held      | granted; `local_holds()` share it; it may be `lost`    | retained, releasing     |
+/// | held      | granted; `local_holds()` share it; it may be `lost`    | retained, idle,         |
+/// |           |                                                        | releasing               |
+/// | idle      | no local hold; the next call takes it (IdleHold)       | held, releasing         |
 /// | retained  | no local hold; it stays until `retention.until`        | releasing               |
 /// | releasing | the release was sent, and is repeated until confirmed  | erased                  |
 ///
@@ -52,7 +54,7 @@ inline constexpr std::chrono::milliseconds watched_by{500};
 /// All else belongs to the coordinator of its key.
 class RemoteHold {
  public:
-  enum class Stage : std::uint8_t { claim, held, retained, releasing };
+  enum class Stage : std::uint8_t { claim, held, idle, retained, releasing };
 
   /// Whether the backend has a hold under this id.
   enum class Presence : std::uint8_t {
@@ -71,6 +73,15 @@ class RemoteHold {
   /// | sent    | a downgrade was sent: the backend has either          | none, unsure  |
   /// | unsure  | a READ, unless a late copy of the acquire runs        | (stays)       |
   enum class Downgrade : std::uint8_t { none, wanted, sent, unsure };
+
+  /// Whether the backend tells that other processes want a hold which this one may keep idle.
+  ///
+  /// | state   | meaning                                                    | next states     |
+  /// |---------|------------------------------------------------------------|-----------------|
+  /// | unasked | it was not asked to (Request::recall)                      | asked           |
+  /// | asked   | it was, by this connection                                 | wanted, unasked |
+  /// | wanted  | somebody waits, or it tells nothing: it is not kept        | (stays)         |
+  enum class Recall : std::uint8_t { unasked, asked, wanted };
 
   /// How many local holds there are, by the mode in which they were granted.
   struct LocalCounts {
@@ -120,6 +131,7 @@ class RemoteHold {
   LockType type = LockType::REENTRANT;
   Presence presence = Presence::possible;
   Downgrade downgrade = Downgrade::none;
+  Recall recall = Recall::unasked;
   /// Held by an acquire of several keys that waits for others: the listener does not know of it.
   bool unreported = false;
   bool stop_pending = false;  ///< lost, but there was no memory to request the stop
@@ -160,6 +172,7 @@ class RemoteHold {
   std::uint32_t hand_offs = 0;      ///< how often it was handed on
   std::uint32_t spare_tokens = 0;   ///< reserved and not given to a call yet
   Clock::time_point cohort_ends{};  ///< set by the first hand-off; for a READ, by the grant
+  Clock::time_point idle_until{};   ///< not kept idle after this; zero: it was not yet
 
   // The lease.
   std::chrono::milliseconds lease{};     ///< last granted, or being requested
@@ -220,12 +233,15 @@ class RemoteHold {
     return downgrade == Downgrade::sent || downgrade == Downgrade::unsure;
   }
   /// Whether it is held and nothing about it is under way, in doubt or waited for: without a local
-  /// hold, its release is all that is left to do.
+  /// hold, its release is all that is left to do. An `expire` is that of the hold while it was
+  /// idle.
   [[nodiscard]] bool is_settled() const noexcept {
-    return stage == Stage::held && !has_request_in_flight() &&
-           acquire.trace == AcquireProgress::Trace::ran && presence == Presence::possible &&
-           downgrade == Downgrade::none && subscription.ended() && renewals.empty() &&
-           downgrade_waiter == nullptr && retention.asked_until == Clock::time_point{};
+    const bool checks = check.in_flight() && check.request.verb != Verb::expire;
+    return stage == Stage::held && !checks && !acquire.in_flight() && !release.in_flight() &&
+           !subscription.in_flight() && acquire.trace == AcquireProgress::Trace::ran &&
+           presence == Presence::possible && downgrade == Downgrade::none && subscription.ended() &&
+           renewals.empty() && downgrade_waiter == nullptr &&
+           retention.asked_until == Clock::time_point{};
   }
   /// Whether it was retained and has ended at the backend by `now`, with or without the release.
   [[nodiscard]] bool has_expired(Clock::time_point now) const noexcept {
@@ -338,6 +354,7 @@ inline void RemoteHold::reset() noexcept {
   stage = Stage::claim;
   presence = Presence::possible;
   downgrade = Downgrade::none;
+  recall = Recall::unasked;
   unreported = stop_pending = end_reported = held_too_long = fenced = false;
   if (has_limit()) limits.clear();
   call = release_waiter = downgrade_waiter = nullptr;
@@ -346,7 +363,7 @@ inline void RemoteHold::reset() noexcept {
   watchdogs = pins = hand_offs = spare_tokens = 0;
   joined = nullptr;
   joiners = 0;
-  granted_at = expires_at = Clock::time_point{};
+  granted_at = expires_at = idle_until = Clock::time_point{};
   acquire.state = AcquireProgress::State::idle;
   acquire.trace = AcquireProgress::Trace::none;
   acquire.poll_at = Clock::never();

@@ -71,43 +71,52 @@ bool Coordinator::hand_over(RemoteHold& hold, Call* releaser) {
   if (releaser != nullptr) answer(*releaser, Answer::granted);
   waiters_.remove(*heir);
   holds_.change_owner(hold, heir->owner);
-  probes::handed_over(key.view(), *heir);
-  hold.stop = std::stop_source(std::nostopstate);
-  hold.end_revocation();
-  hold.granted_at = now();
-  hold.limits.clear();  // each call in turn has a limit of its own
-  hold.unreported = false;
   ++hold.hand_offs;
-  hold.fenced = heir->wants_token();
-  if (hold.fenced) {
-    ++hold.token;
-    --hold.spare_tokens;
-  }
-  hold.origin = heir->origin;
-  if (!settings().announcement.empty()) announce(hold);
   RemoteHold* const claim = heir->hold;  // PERMIT: its own, by which it has asked before
-  heir->hold = &hold;
-  enter(*heir, hold);
-  hold.check.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
-  renew_soon_for(*heir, hold);
-  answer(*heir, Answer::granted);
-  reenter_same_owner(hold);
+  give_to(hold, *heir);
   if (claim == nullptr) return true;
   pass_on(*claim);
   dispatch_waiters();  // if it was abandoned
   return true;
 }
 
-// The hold ends no later than the next call asked for, after the same lock_delay, and enough
-// remains for a renewal. The key of a revoked hold goes to others, who have asked for it.
+void Coordinator::give_to(RemoteHold& hold, Call& heir) {
+  probes::handed_over(key.view(), heir);
+  hold.stop = std::stop_source(std::nostopstate);
+  hold.end_revocation();
+  hold.granted_at = now();
+  hold.limits.clear();  // each call in turn has a limit of its own
+  hold.unreported = false;
+  hold.fenced = heir.wants_token();
+  if (hold.fenced) {
+    ++hold.token;
+    --hold.spare_tokens;
+  }
+  hold.origin = heir.origin;
+  if (!settings().announcement.empty()) announce(hold);
+  heir.hold = &hold;
+  enter(heir, hold);
+  hold.check.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
+  renew_soon_for(heir, hold);
+  answer(heir, Answer::granted);
+  reenter_same_owner(hold);
+}
+
+// The key of a revoked hold goes to others, who have asked for it.
 bool Coordinator::may_hand_over(const RemoteHold& hold, const Call& heir) {
   const bool permits = hold.type == LockType::PERMIT;
   if (heir.type != hold.type || (!is_raced_for(hold.type) && !permits)) return false;
   if (permits ? !may_take_permits_over(hold, heir) : heir.hold != nullptr) return false;
   if (shard_->closed) return false;
   if (!hold.is_settled() || hold.pins > 0) return false;
-  if (heir.wants_token() && hold.spare_tokens == 0) return false;
   if (hold.revoked.load(std::memory_order_relaxed)) return false;
+  return suits(hold, heir);
+}
+
+// The hold ends no later than the next call asked for, after the same lock_delay, and enough
+// remains for a renewal.
+bool Coordinator::suits(const RemoteHold& hold, const Call& heir) {
+  if (heir.wants_token() && hold.spare_tokens == 0) return false;
   if (delay_of(heir.lease) != hold.delay || !hold.has_whole_delay()) return false;
   const std::chrono::milliseconds wanted = length_of(heir.lease);
   return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);

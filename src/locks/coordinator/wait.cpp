@@ -13,6 +13,7 @@
 
 #include "backend/refusals.hpp"
 #include "locks/coordinator/hold_events.hpp"
+#include "locks/coordinator/idle_hold.hpp"
 #include "locks/coordinator/immediate.hpp"
 #include "locks/coordinator/wait_times.hpp"
 
@@ -50,11 +51,11 @@ bool is_awaited(const RemoteHold& claim, const Notification& grant) noexcept {
 
 }  // namespace
 
-// A busy claim subscribes, attempts once more, then waits for a notification, at most until the
-// poll.
+// A busy claim subscribes, attempts once more, then waits for a notification or the poll.
 void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome, bool again) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
+  IdleHold::note_others(*this);
   if (outcome.holder_is_foreign) note_foreign_holder();
   claim.place.note(outcome, claim.acquire.request.sent, now());
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);
@@ -193,7 +194,6 @@ void Coordinator::give_up(Call& call, Answer result) {
   unsubscribe_if_unused();
 }
 
-// The wait is over. Busy is answered only if the backend, or this process, said so.
 void Coordinator::give_up_waiting(Call& call) {
   const bool has_requested = call.hold != nullptr;
   // A call that has just come to the front counts as busy if a call before it had that reply
@@ -259,7 +259,7 @@ void Coordinator::tick(EventContext& event) {
     tick_hold(hold);
   });
   waiters_.for_each([&](Call& call) { tick_call(call); });
-  if (now() >= yielding_.kept_until()) yielding_.stage = Yielding::Stage::off;
+  yielding_.forget(now());
   tick_subscriptions();
   find_due();
 }
@@ -274,6 +274,7 @@ void Coordinator::tick_call(Call& call) {
 
 void Coordinator::end_waits(EventContext& event) {
   event_ = &event;
+  IdleHold::end(*this);
   holds_.for_each([&](RemoteHold& hold) {
     while (Call* const call = hold.renewals.first()) give_up(*call, Answer::closed);
   });
@@ -342,7 +343,7 @@ void Coordinator::name_holder(Call& call) noexcept {
 
 // --- subscriptions and notifications ---
 
-// Without memory for the request the waiter polls, and each poll subscribes again.
+// Without memory for the request each poll subscribes again.
 void Coordinator::subscribe(Subscription& subscription, RemoteHold* claim) {
   const Call* const front = waiters_.front();
   const bool permit = front != nullptr && front->type == LockType::PERMIT;
@@ -382,8 +383,7 @@ void Coordinator::unsubscribe(Subscription& subscription) {
   submit(subscription.request);
 }
 
-// No unsubscribe was sent, so the backend may still deliver. A call that waits before the retry
-// subscribes again.
+// No unsubscribe was sent, so the backend may still deliver.
 void Coordinator::retry_unsubscribe(Subscription& subscription) {
   subscription.stage = Subscription::Stage::off;
   subscription.retry_at = later(now(), repeat_pause);
@@ -448,7 +448,7 @@ void Coordinator::tick_subscriptions() {
   if (on && !waiters_.front_has_started()) unsubscribe(grants_);
 }
 
-// A claim that gave up has sent its release. A reply on its way may say more than the grant.
+// A reply on its way may say more than the grant.
 void Coordinator::on_grant_notified(const Notification& notification) {
   holds_.for_each([&](RemoteHold& hold) {
     if (hold.id != notification.id || hold.call == nullptr) return;
@@ -466,10 +466,13 @@ void Coordinator::notified(const Notification& notification, EventContext& event
   using Kind = Notification::Kind;
   if (notification.kind == Kind::granted) return on_grant_notified(notification);
   if (notification.kind == Kind::revoked) return on_revoked();
+  if (notification.kind == Kind::wanted) return IdleHold::on_wanted(*this);
+  if (notification.kind == Kind::link_down) return IdleHold::on_link_down(*this);
   if (notification.kind == Kind::link_up && is_listened_to()) subscribe_to_revocations();
-  if (notification.kind == Kind::link_down || notification.kind == Kind::warning) return;
+  if (notification.kind == Kind::warning) return;
   if (notification.kind == Kind::changed) {
     const bool of_one_key = !notification.key.empty();
+    IdleHold::end(*this);
     return holds_.for_each([&](RemoteHold& hold) {
       if (hold.stage == Stage::held) on_change(hold, of_one_key);
     });

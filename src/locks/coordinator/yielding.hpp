@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -34,13 +35,29 @@ struct Yielding {
   /// Until then a client of another library that held the key a moment ago counts as one that
   /// waits.
   Clock::time_point foreign_until{};
+  /// Until then no hold is kept idle, because others wanted the key; zero: they did not.
+  Clock::time_point recalled_until{};
 
   [[nodiscard]] bool is_on(Clock::time_point now) const noexcept {
     return stage == Stage::yielding && now < until;
   }
-  /// The record of the key is kept until then. It is later than `until`, so that a hot key does not
-  /// set the timer anew with each release.
+  /// Whether nothing is known for which the record of the key is kept.
+  [[nodiscard]] bool is_over() const noexcept {
+    return stage == Stage::off && recalled_until == Clock::time_point{};
+  }
+  /// Something is forgotten then. It is later than `until`, so that a hot key does not set the
+  /// timer anew with each release.
   [[nodiscard]] Clock::time_point kept_until() const noexcept {
+    const bool recalled = recalled_until != Clock::time_point{};
+    return std::min(yields_until(), recalled ? recalled_until : Clock::never());
+  }
+  void forget(Clock::time_point now) noexcept {
+    if (now >= yields_until()) stage = Stage::off;
+    if (now >= recalled_until) recalled_until = {};
+  }
+
+ private:
+  [[nodiscard]] Clock::time_point yields_until() const noexcept {
     return stage == Stage::yielding ? later(until, std::chrono::seconds(1)) : Clock::never();
   }
 };

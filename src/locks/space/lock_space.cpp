@@ -1,4 +1,5 @@
 // A space from its construction to its end.
+// tidy: long-file because a space is read from its construction to its end
 // SPDX-License-Identifier: BSL-1.0
 #include "locks/space/lock_space.hpp"
 #include "core/sanitizer_pause.hpp"
@@ -11,6 +12,7 @@
 
 #include <latchkey/call_observer.hpp>
 
+#include "locks/coordinator/idle_hold.hpp"
 #include "locks/observed_calls.hpp"
 #include "locks/space/announcement.hpp"
 #include "locks/space/live_spaces.hpp"
@@ -35,6 +37,8 @@ Options checked(Options options) {
           "Options::command_timeout is between 1 ms and 1 hour");
   require(options.unavailable_after >= 1ms && options.unavailable_after <= 24h,
           "Options::unavailable_after is between 1 ms and 1 day");
+  require(options.cache >= 0ms && options.cache <= 10s,
+          "Options::cache is between 0 (no lock is kept) and 10 s");
   require(options.prefix.size() < 1024, "Options::prefix is shorter than 1 KiB");
   return options;
 }
@@ -45,6 +49,12 @@ Capabilities checked(const Backend& backend, const Options& options) {
   const Capabilities offered = backend.capabilities();
   if (const std::string why = offered.why_not(options.watchdog); !why.empty()) {
     throw std::invalid_argument(backend.describe() + ' ' + why + " (Options::watchdog)");
+  }
+  if (options.cache.count() != 0 && !offered.recalls && !offered.one_process) {
+    throw std::invalid_argument(
+        backend.describe() +
+        " does not tell of those who wait for an idle lock (Options::cache); Redis 7.0.5 and later "
+        "do, with Options::watch_holds and without min_replicas");
   }
   return offered;
 }
@@ -63,6 +73,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.lease_granularity = capabilities.lease_granularity;
   settings.command_timeout = options.command_timeout;
   settings.unavailable_after = options.unavailable_after;
+  if (capabilities.recalls) settings.cache = options.cache;
   settings.pushes = capabilities.pushes;
   settings.grants = capabilities.pushes && capabilities.grants;
   settings.in_order = capabilities.in_order;
@@ -221,6 +232,22 @@ void LockSpace::close(std::chrono::milliseconds drain, const std::stop_token& hu
   reporter_.finish(options_.command_timeout);
 }
 
+// Without memory for the wait they end by their leases, if the releases are lost with the backend.
+void LockSpace::end_idle_holds() noexcept {
+  driver_.keep_none();
+  bool any = false;
+  driver_.for_each_coordinator(
+      [&](Coordinator& each, EventContext& context) { any = IdleHold::end(each, context) || any; });
+  if (!any) return;
+  try {
+    const Closers::Entry entry(closers_);
+    wait_while(&Coordinator::releases, later(clock_.now(), options_.command_timeout),
+               entry.parker());
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
 void LockSpace::wait_while(bool (Coordinator::*condition)() const, Clock::time_point until,
                            Parker& parker, const std::stop_token& hurry) {
   while (driver_.any(condition) && clock_.now() < until && !hurry.stop_requested()) {
@@ -229,6 +256,7 @@ void LockSpace::wait_while(bool (Coordinator::*condition)() const, Clock::time_p
 }
 
 void LockSpace::detach() {
+  if (settings_.cache.count() != 0) end_idle_holds();
   if (lifetime_.detach(driver_)) delete this;
 }
 

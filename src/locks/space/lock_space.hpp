@@ -212,8 +212,12 @@ class LockSpace final : public Sink, public ForkParticipant {
                        const ErrorContext* context);
   bool release(BlockingCall& call, RemoteHold& hold, HoldTerms terms,
                std::chrono::milliseconds linger, const ErrorContext* context);
+  /// `request` may take an idle hold of this process away, which is given back before.
+  void end_idle_hold_for(const Request& request) noexcept;
   /// Returns `granted` or `gone`, and throws for any other outcome.
   Outcome::Kind kind_or_throw(const DirectRequest& answered) const;
+  /// No Locks and no Lock is left: gives back what nobody holds, within `command_timeout`.
+  void end_idle_holds() noexcept;
   void wait_while(bool (Coordinator::*condition)() const, Clock::time_point until, Parker& parker,
                   const std::stop_token& hurry = {});
 

@@ -267,8 +267,15 @@ std::size_t LockSpace::revoke(std::string_view key) {
   return administered(request).notified;
 }
 
+// The backend tells this connection of no change that it makes itself.
+void LockSpace::end_idle_hold_for(const Request& request) noexcept {
+  const bool ends = request.verb == Verb::force_release || request.verb == Verb::release;
+  if (ends && options_.cache.count() != 0) driver_.end_idle_hold(request.key);
+}
+
 Outcome LockSpace::administered(const Request& request) {
   const SanitizerPause pause;
+  end_idle_hold_for(request);
   auto asked = std::make_unique<DirectRequest>();
   static_cast<Request&>(*asked) = request;
   static_cast<void>(direct_requests_.run(asked, Clock::never()));
@@ -281,6 +288,7 @@ void LockSpace::administer_all(std::span<const Request> requests) {
   std::vector<std::unique_ptr<DirectRequest>> asked;
   asked.reserve(requests.size());
   for (const Request& request : requests) {
+    end_idle_hold_for(request);
     static_cast<Request&>(*asked.emplace_back(std::make_unique<DirectRequest>())) = request;
   }
   direct_requests_.run_all(asked);

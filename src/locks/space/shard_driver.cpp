@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/mutex.hpp"
+#include "locks/coordinator/idle_hold.hpp"
 #include "locks/listener/reporter.hpp"
 #include "locks/space/leak_intentionally.hpp"
 
@@ -102,6 +103,14 @@ void ShardDriver::listen_for_revocation(RemoteHold& hold) noexcept {
          [&](EventContext& context) { home.listen_for_revocation(hold, context); });
 }
 
+void ShardDriver::end_idle_hold(std::string_view key) noexcept {
+  const KeyPlace place = place_of(key);
+  ShardLock lock(place.shard);
+  Coordinator* const home = place.shard.table.find(key, place.hash);
+  if (home == nullptr) return;
+  handle(place.shard, lock, *home, [&](EventContext& context) { IdleHold::end(*home, context); });
+}
+
 void ShardDriver::withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim) {
   handle(shard, lock, home, [&](EventContext& context) {
     if (claim != nullptr) home.withdraw(*claim, context);
@@ -186,6 +195,13 @@ void ShardDriver::refuse_calls() noexcept {
   }
 }
 
+void ShardDriver::keep_none() noexcept {
+  for (Shard& shard : shards_) {
+    const ScopedLock lock(shard.mutex);
+    shard.context.keeps_none = true;
+  }
+}
+
 bool ShardDriver::any(bool (Coordinator::*question)() const) noexcept {
   bool yes = false;
   for (Shard& shard : shards_) {
@@ -213,6 +229,7 @@ void ShardDriver::forget_parent() noexcept {
     }
     shard.timers.forget_all();
     shard.context.hold_objects = shard.releasing_threads = 0;
+    shard.context.idle_holds = 0;
     shard.context.link_is_down = false;
     shard.mutex.unlock();
   }

@@ -67,6 +67,8 @@ class ShardDriver final : public ImmediateBackend {
   }
   /// Coordinator::listen_for_revocation, from any thread.
   void listen_for_revocation(RemoteHold& hold) noexcept;
+  /// Gives back what this process has of `key` although nobody here holds it.
+  void end_idle_hold(std::string_view key) noexcept;
   /// Begins the time that held_at_most of `lease` allows a local hold of one of several keys, all
   /// of which are granted now. Returns the number of its limit; 0: there is none.
   [[nodiscard]] HoldLimits::Number limit(RemoteHold& hold, const Lease& lease) noexcept;
@@ -191,6 +193,8 @@ class ShardDriver final : public ImmediateBackend {
   // --- the end ---
   /// From now on every acquire ends as closed.
   void refuse_calls() noexcept;
+  /// From now on no hold becomes idle.
+  void keep_none() noexcept;
   /// Whether `question` is true of some coordinator.
   [[nodiscard]] bool any(bool (Coordinator::*question)() const) noexcept;
 

@@ -23,6 +23,7 @@ namespace latchkey::inline v1::detail::redis {
 enum class Word : std::uint8_t {
   lock,
   queue,
+  process_queue,
   timeouts,
   token,
   reader,  // the key that holds the lease of this owner's READ

@@ -32,6 +32,19 @@ bool has_hash_tag(std::string_view key, std::size_t open) noexcept {
 
 }  // namespace
 
+LocksOfQueue::LocksOfQueue(std::string_view name) noexcept {
+  const bool fair = name.starts_with(queue_prefix);
+  if (!fair && !name.starts_with(process_queue_prefix)) return;
+  name.remove_prefix((fair ? queue_prefix : process_queue_prefix).size());
+  if (name.ends_with(':') && !fair) {
+    keys[0] = name.substr(0, name.size() - 1);
+    return;
+  }
+  const bool is_tag = name.size() > 2 && name.starts_with('{') && name.find('}') == name.size() - 1;
+  keys[0] = is_tag ? name.substr(1, name.size() - 2) : name;
+  if (is_tag && fair) keys[1] = name;
+}
+
 std::optional<std::string> refuse_name(std::string_view key) {
   const std::size_t open = key.find('{');
   const bool closes = key.find('}') != std::string_view::npos;

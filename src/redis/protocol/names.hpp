@@ -100,6 +100,14 @@ inline constexpr std::string_view for_redisson_only = "00";
 inline constexpr std::string_view set_token_prefix = "latchkey_set_token:";
 inline constexpr std::string_view set_channel_prefix = "latchkey_set_channel:";
 
+/// The locks to which a queue of waiters belongs, by its name: the process queue of a lock has one,
+/// the FAIR queue of the lock `a` may also be that of `{a}`. Empty: it is the name of no queue.
+struct LocksOfQueue {
+  explicit LocksOfQueue(std::string_view name) noexcept;
+
+  std::array<std::string_view, 2> keys{};
+};
+
 /// Why no lock may have this name, as a clause; empty: the name is valid. Braces must form a hash
 /// tag (`{` and a later `}` with text between them). Otherwise the lock's keys have different slots
 /// in a cluster, and Redisson acquires such a lock and can never release it. The prefixes of the

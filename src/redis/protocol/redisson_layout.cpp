@@ -35,6 +35,11 @@ constexpr Call downgrade(scripts::downgrade, 2, {lock, reader, lease, owner, rw_
 constexpr Call expire(scripts::expire, 1, {lock, lease, owner});
 constexpr Call expire_read(scripts::expire_read, 2, {lock, reader, lease, owner, tag});
 constexpr Call expire_write(scripts::expire, 1, {lock, lease, writer});
+constexpr Call idle(scripts::idle, 3,
+                    {lock, queue, process_queue, lease, owner, plain_channel, rw_channel, sharded});
+constexpr Call idle_write(scripts::idle, 3,
+                          {lock, queue, process_queue, lease, writer, plain_channel, rw_channel,
+                           sharded});
 constexpr Call release(scripts::release, 1, {lock, owner, tag, sharded});
 constexpr Call release_fair(scripts::release_fair, 3,
                             {lock, queue, timeouts, owner, plain_channel, sharded});
@@ -105,6 +110,8 @@ constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write,
 constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write, &renew_permits};
 constexpr Calls checks{&verify, &verify, &verify_read, &verify_write, &verify_permits};
 constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write, &expire_permits};
+/// Holds of one owner at a time that nobody has at the moment (Request::recall).
+constexpr Calls idlers{&idle, &idle, &expire_read, &idle_write, &expire_permits};
 constexpr Calls releases{&release, &release_fair, &release_read, &release_write, &release_permits};
 constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write, &release_permits};
 constexpr Calls leaves_of_queue{&leave_queue, &leave_fair, &release_read, &leave_queue_write,
@@ -131,7 +138,7 @@ const Call& call_for(const Request& request) noexcept {
     case Verb::renew: return renewals.of(type);
     case Verb::verify: return checks.of(type);
     case Verb::downgrade: return downgrade;
-    case Verb::expire: return expiries.of(type);
+    case Verb::expire: return (request.recall ? idlers : expiries).of(type);
     case Verb::release: return releases.of(type);
     case Verb::leave: return (request.queues ? leaves_of_queue : leaves).of(type);
     case Verb::inspect: return type == LockType::PERMIT ? inspect_permits : inspect;

@@ -29,6 +29,9 @@ class ArgumentWriter {
       case lock:
       case pattern: return buffer_.word(request_.key);
       case queue: return derived(queue_prefix);
+      case process_queue:
+        return buffer_.word(
+            {process_queue_prefix, tag_.open(), tag_.name, tag_.close(), tag_.braced ? ":" : ""});
       case timeouts: return derived(timeout_prefix);
       case token: return derived(settings_.layout->token_prefix);
       case plain_channel: return derived(settings_.layout->channel_prefix);
@@ -177,6 +180,12 @@ bool append_note(CommandBuffer& buffer, const Request& request, const Layout& la
   const auto note_key = [&] {
     buffer.word({holder_prefix, tag.open(), tag.name, tag.close(), ":", owner});
   };
+  const auto append_deletion = [&] {
+    buffer.begin(2);
+    buffer.word("DEL");
+    note_key();
+    return true;
+  };
   switch (request.verb) {
     case Verb::acquire:
       buffer.begin(8);
@@ -189,20 +198,18 @@ bool append_note(CommandBuffer& buffer, const Request& request, const Layout& la
       buffer.word(request.note);
       buffer.number(request.lease.count());
       return true;
+    case Verb::expire:
+      if (request.recall) return append_deletion();
+      [[fallthrough]];
     case Verb::renew:
     case Verb::downgrade:
-    case Verb::expire:
       buffer.begin(3);
       buffer.word("PEXPIRE");
       note_key();
       buffer.number(request.lease.count());
       return true;
     case Verb::release:
-    case Verb::leave:
-      buffer.begin(2);
-      buffer.word("DEL");
-      note_key();
-      return true;
+    case Verb::leave: return append_deletion();
     default: return false;
   }
 }

@@ -225,6 +225,10 @@ void read_integer_reply(const Request& request, long long number, Outcome& outco
     outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
     return;
   }
+  if (request.verb == Verb::expire) {
+    outcome.wanted = request.recall && number != 0;
+    return;
+  }
   const bool notifies = request.verb == Verb::release || request.verb == Verb::revoke;
   (notifies ? outcome.notified : outcome.token) = static_cast<std::uint64_t>(std::max(number, 0LL));
 }

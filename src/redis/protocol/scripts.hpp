@@ -18,7 +18,7 @@ namespace scripts {
 
 extern const Script acquire, acquire_all, acquire_fair, acquire_fenced, acquire_read, acquire_write;
 extern const Script renew, renew_read, verify, verify_read, check_batch, downgrade;
-extern const Script expire, expire_read;
+extern const Script expire, expire_read, idle;
 extern const Script release, release_fair, release_read, release_write, leave, leave_fair;
 extern const Script latch_set, latch_down, latch_count, latch_delete;
 extern const Script acquire_permits, renew_permits, verify_permits, expire_permits;

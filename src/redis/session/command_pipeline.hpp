@@ -51,7 +51,7 @@ struct InFlightCommand {
   bool asking;                  ///< ASKING is sent before it
   bool alone;                   ///< a check that is not to be part of a batch
   bool confirmed;               ///< channels: a push has confirmed the change
-  std::uint8_t replies_before;  ///< replies of ASKING that precede its own
+  std::uint8_t replies_before;  ///< of ASKING, or of CLIENT CACHING YES
   std::uint8_t replies_after;   ///< replies of a note's command that follow its own
   std::uint8_t hops;            ///< how many nodes have redirected it
   std::uint8_t batch;           ///< how many checks, this and the next ones, are one call

@@ -119,13 +119,13 @@ void DeliveryQueue::notify(const std::vector<ChannelSubscriptions::Listener>& li
   }
 }
 
-void DeliveryQueue::notify_changed(std::string_view key) {
+void DeliveryQueue::notify_all_of(Notification::Kind kind, std::string_view key) {
   notifications_.reserve(3 * sinks_.size());  // those that notify_all needs, too
   for (Sink* const sink : sinks_) {
     std::string text(key);
     QueuedNotification& queued = notifications_.push();
     queued.sink = sink;
-    queued.kind = Notification::Kind::changed;
+    queued.kind = kind;
     queued.key.swap(text);
     queued.id = {};
     queued.text.clear();

@@ -83,9 +83,9 @@ class DeliveryQueue {
   void notify(const std::vector<ChannelSubscriptions::Listener>& listeners,
               std::string_view message);
 
-  /// Reports to all sinks that a key, or if it is empty perhaps each of them, has changed. Throws
-  /// std::bad_alloc.
-  void notify_changed(std::string_view key);
+  /// Reports to all sinks that a key, or if it is empty perhaps each of them, has changed or is
+  /// wanted. Throws std::bad_alloc.
+  void notify_all_of(Notification::Kind kind, std::string_view key);
 
   /// Moves the next entry into `delivery`. False: the queue is empty.
   [[nodiscard]] bool next(Delivery& delivery) noexcept;

@@ -165,10 +165,10 @@ void Session::append(InFlightCommand& command) {
     return;
   }
   CommandBuffer& out = pipeline_.stream();
-  if (command.asking) {
-    out.command({"ASKING"});
-    command.replies_before = 1;
-  }
+  const bool caches = command.request->recall && handshake_.watches() && !command.asking;
+  if (command.asking) out.command({"ASKING"});
+  if (caches) out.command({"CLIENT", "CACHING", "YES"});
+  if (command.asking || caches) command.replies_before = 1;
   switch (command.kind) {
     case InFlightCommand::Kind::channels:
       command.changed = channels_of(*command.request, *call_settings_.layout);

@@ -268,8 +268,16 @@ void Session::on_push(const redisReply& push) {
 
 // The server names the keys that have changed, or none after FLUSHALL and FLUSHDB.
 void Session::on_invalidation(const redisReply& keys) {
-  if (keys.type == REDIS_REPLY_NIL) deliveries_.notify_changed({});
-  for (const redisReply* const key : elements_of(keys)) deliveries_.notify_changed(text_of(*key));
+  using Kind = Notification::Kind;
+  if (keys.type == REDIS_REPLY_NIL) deliveries_.notify_all_of(Kind::changed, {});
+  for (const redisReply* const each : elements_of(keys)) {
+    const std::string_view name = text_of(*each);
+    const LocksOfQueue queue(name);
+    if (queue.keys[0].empty()) deliveries_.notify_all_of(Kind::changed, name);
+    for (const std::string_view key : queue.keys) {
+      if (!key.empty()) deliveries_.notify_all_of(Kind::wanted, key);
+    }
+  }
 }
 
 // Pushes keep the order of replies, so this one belongs to the oldest command. If that command

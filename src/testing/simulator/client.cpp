@@ -35,7 +35,7 @@ void Client::start_process(std::uint64_t first_id) {
   settings.space = {++context_.world.processes, context_.client};
   if (context_.world.scenario.is_foreign(context_.client)) {
     settings.grants = false;
-    settings.cohort = milliseconds(0);
+    settings.cohort = settings.cache = milliseconds(0);
   }
   context_.network.replace_process(context_.client, settings.space);
   context_.process = std::make_unique<Process>(context_.client, context_.clock, settings,
@@ -154,6 +154,7 @@ void Client::thaw() noexcept { frozen_until_ = std::min(frozen_until_, context_.
 void Client::close() {
   context_.history.closing(context_.client);
   context_.process->close();
+  context_.requests.closed(context_.client, context_.process->settings().space);
 }
 
 void Client::check_idle() {

@@ -102,7 +102,9 @@ void Simulation::stop_faults() {
   for (std::uint32_t client = 0; client < clients_.size(); ++client) {
     clients_[client].thaw();
     network_.repair(client);
-    if (world_.random.percent(10)) clients_[client].close();
+    const bool closes = world_.random.percent(10);
+    const bool keeps_idle = world_.scenario.settings.cache.count() != 0;
+    if (closes || (keeps_idle && world_.idle_choices.percent(50))) clients_[client].close();
   }
 }
 

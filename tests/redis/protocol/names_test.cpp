@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 namespace latchkey::detail::redis {
@@ -26,6 +27,16 @@ Request subscribe(std::string_view key, LockType type) {
   request.type = type;
   request.id = id(7);
   return request;
+}
+
+TEST(RedisNames, AQueueNamesItsLocks) {
+  using Keys = std::array<std::string_view, 2>;
+  EXPECT_EQ(LocksOfQueue("latchkey_process_queue:{a}").keys, (Keys{"a", ""}));
+  EXPECT_EQ(LocksOfQueue("latchkey_process_queue:{a}:b:").keys, (Keys{"{a}:b", ""}));
+  EXPECT_EQ(LocksOfQueue("latchkey_process_queue:{a}:").keys, (Keys{"{a}", ""}));
+  EXPECT_EQ(LocksOfQueue("redisson_lock_queue:{a}").keys, (Keys{"a", "{a}"}));
+  EXPECT_EQ(LocksOfQueue("redisson_lock_queue:{a}:b").keys, (Keys{"{a}:b", ""}));
+  EXPECT_EQ(LocksOfQueue("{a}").keys, (Keys{"", ""}));
 }
 
 TEST(RedisNames, AKeyHasAPlainAndAReadWriteChannel) {

@@ -222,6 +222,9 @@ void collect_used(const Layout& layout, std::vector<const Script*>& used) {
   Request leave = about(Verb::leave, "k");
   leave.queues = true;
   use(leave);
+  Request idle = about(Verb::expire, "k");
+  idle.recall = true;
+  use(idle);
   for (const bool awaited : {false, true}) {
     ListPart part;
     part.awaited = awaited;

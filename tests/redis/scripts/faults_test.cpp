@@ -127,7 +127,7 @@ TEST_F(ScriptsForgotten, TheDigestEqualsTheServersDigest) {
   for (const auto* const script : detail::redis::scripts::all()) {
     EXPECT_EQ(redis({"SCRIPT", "LOAD", script->text}).text(), script->sha1) << script->name;
   }
-  EXPECT_EQ(detail::redis::scripts::all().size(), 52U);
+  EXPECT_EQ(detail::redis::scripts::all().size(), 53U);
 }
 
 TEST(ScriptsOnAReplica, NothingIsGrantedAndNoHoldIsConfirmed) {

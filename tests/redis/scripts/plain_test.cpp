@@ -54,6 +54,26 @@ TEST_F(PlainScripts, ReleaseDeletesTheKeyAndNotifiesOnce) {
   EXPECT_TRUE(listener.received_nothing_else());
 }
 
+TEST_F(PlainScripts, AnIdleLockEndsEarlierAndKnowsWhoWaits) {
+  Request idle = ScriptClient::make_request(Verb::expire, "k", plain, id(1), lease / 4);
+  idle.recall = true;
+  EXPECT_EQ(client.send(idle).kind, Kind::gone);
+  client.acquire("k", plain, id(1), lease);
+  const Outcome alone = client.send(idle);
+  EXPECT_EQ(alone.kind, Kind::granted);
+  EXPECT_FALSE(alone.wanted);
+  expect_ttl("k", lease / 4);
+  for (const char* const queue : {"latchkey_process_queue:{k}", "redisson_lock_queue:{k}"}) {
+    redis({"SET", queue, "somebody"});
+    EXPECT_TRUE(client.send(idle).wanted) << queue;
+    redis({"DEL", queue});
+  }
+  for (const char* const channel : {"redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {
+    const Subscriber listener = subscribe({channel});
+    EXPECT_TRUE(client.send(idle).wanted) << channel;
+  }
+}
+
 TEST_F(PlainScripts, ANameWithAHashTagGetsNoBraces) {
   Subscriber listener = subscribe({"redisson_lock__channel:{order}:42"});
   client.acquire("{order}:42", plain, id(1), lease);

@@ -110,6 +110,30 @@ TEST_F(SessionWatch, AnInvalidationIsAChangeOfTheKey) {
   EXPECT_EQ(sink.notifications[0].key, "a");
 }
 
+TEST_F(SessionWatch, AnIdleHoldIsReadAfterAPermission) {
+  bring_up();
+  Request& idle = request(Verb::expire, "a");
+  idle.recall = true;
+  submit_all({&idle});
+  const std::vector<Command> commands = sent();
+  ASSERT_THAT(commands, SizeIs(2));
+  EXPECT_THAT(commands[0], ElementsAre("CLIENT", "CACHING", "YES"));
+  EXPECT_EQ(commands[1][0], "EVALSHA");
+  say("+OK\r\n:1\r\n");
+  ASSERT_THAT(sink.outcomes, SizeIs(1));
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::granted) << "by the second reply";
+}
+
+TEST_F(SessionWatch, AnInvalidationOfAQueueIsAWaiterForItsLock) {
+  bring_up();
+  submit(Verb::renew, "a");
+  sent();
+  say(":0\r\n" + changed("latchkey_process_queue:{a}"));
+  ASSERT_THAT(sink.notifications, SizeIs(1));
+  EXPECT_EQ(sink.notifications[0].kind, Change::wanted);
+  EXPECT_EQ(sink.notifications[0].key, "a");
+}
+
 TEST_F(SessionWatch, AnInvalidationBetweenRepliesLeavesThemInOrder) {
   bring_up();
   submit_all({&watch(Verb::renew, "a", 1), &request(Verb::acquire, "b", 2)});

@@ -233,7 +233,10 @@ void SingleKeyCaller::answered() {
   }
   release_unconfirmed_ = done == Operation::release && call.answer == Answer::unavailable;
   const bool hurried = world.scenario.contended || world.scenario.hurried;
-  const Clock::duration longest = milliseconds(hurried ? 1 : 20);
+  Clock::duration longest = milliseconds(hurried ? 1 : 20);
+  // Others come to an idle hold only if they were away for a while.
+  const bool leaves = world.scenario.settings.cache.count() != 0 && world.idle_choices.percent(10);
+  if (leaves) longest = std::chrono::seconds(3);
   rest(world.random.between({}, longest));
 }
 

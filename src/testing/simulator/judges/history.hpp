@@ -75,6 +75,10 @@ struct AttemptRecord {
   std::uint64_t place = 0;
   std::vector<std::pair<std::uint64_t, Clock::duration>> grants;  ///< by releases: place, when
   bool release_submitted = false;
+  bool was_held = false;                     ///< a call was granted it
+  Clock::duration left_at = never_happened;  ///< when a local hold of it ended, if none began since
+  /// When the store was first asked to tell of those who wait.
+  Clock::duration recall_asked = never_happened;
 };
 
 struct ClientHistory {
@@ -121,12 +125,21 @@ struct KeyHistory {
   std::vector<Observation> observations;
 
   // Only in scenarios without faults: there the store's replies determine the holder.
+  /// Since when a client other than this waits in line.
+  [[nodiscard]] Clock::duration waited_for_since(std::uint32_t client) const noexcept {
+    for (const auto& [holder, since] : in_line) {
+      if (holder.client != client) return since;
+    }
+    return never_happened;
+  }
   std::vector<Holder> holders;
   std::vector<Holder> queue;               ///< FAIR, in the order of the first attempts
   std::vector<Holder> granted_by_release;  ///< FAIR, while the release is carried out
   /// The grants by releases, and their times, until the client knows of them.
   std::vector<std::pair<Holder, Clock::duration>> unnoticed;
   Clock::duration free_since = never_happened;
+  /// Who waits in the process queue, and since when.
+  std::vector<std::pair<Holder, Clock::duration>> in_line;
   /// Until then a WRITE that waits may keep new READs out.
   Clock::duration kept_for_writer = never_happened;
 };

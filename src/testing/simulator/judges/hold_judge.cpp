@@ -1,4 +1,5 @@
 // Judges of what callers hold: never two at once, and nobody starves.
+// tidy: long-file because the life of a hold is judged in one place
 // SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/hold_judge.hpp"
 
@@ -24,7 +25,10 @@ Clock::duration longest(Clock::duration one, Clock::duration other) noexcept {
 
 void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   KeyHistory& history = history_.keys[key];
-  const AttemptRecord& attempt = history_.attempt(hold.client, hold.number);
+  AttemptRecord& attempt = history_.attempt(hold.client, hold.number);
+  check_taken_idle(history, hold, attempt);
+  attempt.was_held = true;
+  attempt.left_at = never_happened;
   hold.deadline = hold.hold->deadline_point();
   hold.excused = history.fault_at >= attempt.submitted_at;
   std::erase_if(history.unnoticed, [&](const auto& grant) {
@@ -51,6 +55,20 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
   for (GrantedHold& other : history.holds) observe_change(key, other);
   observe_grant(key, hold, attempt);
   history.holds.push_back(hold);
+}
+
+// A process that has heard of a waiter takes no idle hold any more. A call that takes a hold over
+// does so when the one before it releases.
+void HoldJudge::check_taken_idle(const KeyHistory& history, const GrantedHold& hold,
+                                 const AttemptRecord& attempt) {
+  const bool is_taken_over = attempt.left_at == world_.now || is_shared(hold.type);
+  if (!world_.scenario.fault_free || is_taken_over || attempt.left_at == never_happened) return;
+  const auto is_inside = [&](const GrantedHold& each) { return each.shares_id_with(hold); };
+  if (std::ranges::any_of(history.holds, is_inside)) return;
+  const Clock::duration since = history.waited_for_since(hold.client);
+  const Clock::duration told = std::max(since, attempt.recall_asked);
+  if (since == never_happened || world_.now - told <= world_.scenario.notice()) return;
+  world_.fail("an idle hold was taken although another process waited: " + hold.name());
 }
 
 // A limit ends all holds of one id, also for a moment after its own hold has ended.
@@ -180,11 +198,13 @@ void HoldJudge::observe_change(std::uint32_t key, GrantedHold& hold) {
 }
 
 void HoldJudge::dropped(std::uint32_t key, const GrantedHold& hold) {
+  history_.attempt(hold.client, hold.number).left_at = world_.now;
   history_.observe(key, world_.now, "dropped", {hold.observed.number});
 }
 
 void HoldJudge::called(std::uint32_t key, const GrantedHold& hold, bool gives_back) {
   const bool lost = !history_.is_live(hold);
+  if (gives_back) history_.attempt(hold.client, hold.number).left_at = world_.now;
   history_.observe(key, world_.now, "calls",
                    {hold.observed.number, std::int64_t{hold.caller}, gives_back, lost});
 }

@@ -50,6 +50,8 @@ class HoldJudge {
   void check_token(KeyHistory& history, const GrantedHold& hold, const AttemptRecord& attempt);
   /// Never more permits than there are, among holders who were not told.
   void check_permits(const KeyHistory& history, const GrantedHold& hold);
+  void check_taken_idle(const KeyHistory& history, const GrantedHold& hold,
+                        const AttemptRecord& attempt);
   static void note_limits(KeyHistory& history, GrantedHold& hold);
   [[nodiscard]] bool ends_too_early(const GrantedHold& hold, const ClientHistory& client) const;
   void check_exclusion(const KeyHistory& history, const GrantedHold& hold);

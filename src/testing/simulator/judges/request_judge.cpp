@@ -1,4 +1,5 @@
 // The promises about requests, grants of the store, and tokens.
+// tidy: long-file because the life of a request at the store is judged in one place
 // SPDX-License-Identifier: BSL-1.0
 #include "testing/simulator/judges/request_judge.hpp"
 
@@ -43,6 +44,7 @@ void RequestJudge::submitted_one(std::uint32_t client, const Request& request, b
   if (request.id.number == 0 || request.verb == Verb::unsubscribe) return;
   if (gives_back(request.verb)) return check_release(client, request, closing);
   AttemptRecord& attempt = history_.attempt(client, request.id.number);
+  if (request.recall && attempt.recall_asked == never_happened) attempt.recall_asked = world_.now;
   if (request.verb == Verb::acquire) {
     const std::uint64_t tokens = request.wants_token() ? request.tokens : 0;
     if (attempt.submitted_at != Clock::duration{} && attempt.tokens != tokens) {
@@ -62,6 +64,7 @@ void RequestJudge::submitted_one(std::uint32_t client, const Request& request, b
 void RequestJudge::check_release(std::uint32_t client, const Request& request, bool closing) {
   const std::uint32_t key = world_.key_index(request.key);
   history_.attempt(client, request.id.number).release_submitted = true;
+  check_recall(history_.keys[key], {client, request.id.number});
   ++history_.clients[client].open_releases[key];
   const bool held = std::ranges::any_of(history_.keys[key].holds, [&](const GrantedHold& hold) {
     return hold.client == client && hold.number == request.id.number;
@@ -102,7 +105,50 @@ void RequestJudge::applied_one(std::uint32_t client, const Request& request,
     if (request.type == LockType::PERMIT) check_permits(key, holder, request.permits.taken);
     if (request.wants_token()) check_token(index, holder, outcome.token);
   }
-  if (world_.scenario.fault_free) follow(index, holder, request, granted);
+  if (!world_.scenario.fault_free) return;
+  follow(index, holder, request, granted);
+  note_line(history_.keys[index], holder, request, outcome);
+}
+
+// Who waits in line, and no longer than that.
+void RequestJudge::note_line(KeyHistory& key, KeyHistory::Holder holder, const Request& request,
+                             const Outcome& outcome) {
+  const auto place =
+      std::ranges::find(key.in_line, holder, [](const auto& it) { return it.first; });
+  const bool waits = request.verb == Verb::acquire && outcome.place != 0 &&
+                     !is_shared(request.type) && request.type != LockType::FAIR;
+  if (waits && place == key.in_line.end()) key.in_line.emplace_back(holder, world_.now);
+  const bool ends = gives_back(request.verb) || request.verb == Verb::acquire;
+  if (!waits && ends && place != key.in_line.end()) key.in_line.erase(place);
+}
+
+// A process that hears of a waiter gives back at once what nobody there holds.
+void RequestJudge::check_recall(const KeyHistory& key, KeyHistory::Holder holder) {
+  const AttemptRecord& attempt = history_.attempt(holder.client, holder.number);
+  if (!world_.scenario.fault_free || !attempt.was_held || attempt.left_at == never_happened) return;
+  if (history_.clients[holder.client].closing) return;  // what it retained
+  const bool kept = std::ranges::any_of(key.retained, [&](const KeyHistory::Retained& each) {
+    return each.client == holder.client && each.number == holder.number;
+  });
+  const Clock::duration since = key.waited_for_since(holder.client);
+  if (kept || since == never_happened) return;
+  if (world_.now - std::max(since, attempt.left_at) > world_.scenario.notice()) {
+    world_.fail("an idle hold was kept although another process waited: " + name(holder));
+  }
+}
+
+void RequestJudge::closed(std::uint32_t client, std::array<std::uint64_t, 2> space) {
+  for (std::uint32_t index = 0; index < world_.keys.size(); ++index) {
+    for (std::uint64_t number = 1; number < history_.clients[client].attempts.size(); ++number) {
+      const auto is_same = [&](const GrantedHold& each) {
+        return each.client == client && each.number == number;
+      };
+      if (history_.attempt(client, number).release_submitted) continue;
+      if (std::ranges::any_of(history_.keys[index].holds, is_same)) continue;
+      if (!store_.names(world_.keys[index], {space, number})) continue;
+      world_.fail("close left the store " + name({client, number}));
+    }
+  }
 }
 
 // A release granted the lock to a client in the process queue.
@@ -117,6 +163,7 @@ void RequestJudge::granted(std::uint32_t client, const Notification& notificatio
   if (!world_.scenario.fault_free) return;
   if (attempt.type == LockType::FAIR) key.granted_by_release.push_back(holder);
   key.unnoticed.emplace_back(holder, world_.now);
+  std::erase_if(key.in_line, [&](const auto& each) { return each.first == holder; });
   key.free_since = never_happened;
   if (attempt.type == LockType::WRITE) key.kept_for_writer = never_happened;
   if (std::ranges::find(key.holders, holder) == key.holders.end()) key.holders.push_back(holder);
@@ -234,7 +281,7 @@ void RequestJudge::follow(std::uint32_t index, KeyHistory::Holder holder, const 
 void RequestJudge::check_promptness(KeyHistory& key) {
   const Clock::duration free = std::exchange(key.free_since, never_happened);
   const Clock::duration since = free == never_happened ? free : std::max(free, key.kept_for_writer);
-  const Clock::duration bound = 10 * world_.scenario.slowest + milliseconds(20);
+  const Clock::duration bound = world_.scenario.notice();
   const bool prompt = since == never_happened || world_.now - since <= bound;
   if (prompt || !world_.scenario.settings.pushes) return;
   for (const KeyHistory::Waiter& waiter : key.waiters) {
@@ -245,7 +292,7 @@ void RequestJudge::check_promptness(KeyHistory& key) {
 
 // Nobody would give back what was granted to a call that had given up without leaving the queue.
 void RequestJudge::check_grants_are_noticed(KeyHistory& key) {
-  const Clock::duration bound = 10 * world_.scenario.slowest + milliseconds(20);
+  const Clock::duration bound = world_.scenario.notice();
   std::erase_if(key.unnoticed, [&](const auto& each) {
     const auto& [holder, since] = each;
     if (history_.attempt(holder.client, holder.number).release_submitted) return true;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -26,6 +27,8 @@ class RequestJudge {
   void granted(std::uint32_t client, const Notification& notification);
   void notified(std::uint32_t client, const Notification& notification);
   void answered(std::uint32_t client, const Request& request, const Outcome& outcome);
+  /// The client, whose holds begin with `space`, has just closed.
+  void closed(std::uint32_t client, std::array<std::uint64_t, 2> space);
 
  private:
   void allow_deadline(AttemptRecord& attempt, Clock::time_point sent, Clock::duration lease) const;
@@ -43,6 +46,9 @@ class RequestJudge {
   void follow(std::uint32_t index, KeyHistory::Holder holder, const Request& request, bool granted);
   void check_promptness(KeyHistory& key);
   void check_grants_are_noticed(KeyHistory& key);
+  void note_line(KeyHistory& key, KeyHistory::Holder holder, const Request& request,
+                 const Outcome& outcome);
+  void check_recall(const KeyHistory& key, KeyHistory::Holder holder);
   void check_order(std::uint32_t index, KeyHistory::Holder holder);
   /// The queue of FAIR changes.
   void observe_queue(std::uint32_t key, std::string_view kind, KeyHistory::Holder holder);

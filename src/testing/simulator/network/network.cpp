@@ -154,7 +154,8 @@ void Network::send_push(Connection& connection, const Notification& notification
     handler_.granted(connection.client, notification);
   }
   const bool lost = !world_.faults_stopped && world_.random.percent(world_.scenario.loss_percent);
-  if (lost) return;
+  const bool recalls = notification.kind == Notification::Kind::wanted && !world_.faults_stopped;
+  if (lost || (recalls && world_.idle_choices.percent(world_.scenario.lost_recalls))) return;
   if (free_pushes_.empty()) {
     free_pushes_.push_back(static_cast<std::uint32_t>(pushes_.size()));
     pushes_.emplace_back();

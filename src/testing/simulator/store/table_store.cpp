@@ -42,7 +42,7 @@ class TableStore final : public Store {
   [[nodiscard]] Capabilities offers() const noexcept override {
     Capabilities all;
     all.fair = all.read_write = all.fenced = all.pushes = all.administration = true;
-    all.grants = all.permits = all.tokens = true;
+    all.grants = all.permits = all.tokens = all.recalls = true;
     return all;
   }
 
@@ -65,6 +65,8 @@ class TableStore final : public Store {
       }
     }
     Outcome outcome = table_->apply(request, clock().now(), connection);
+    if (request.recall) watch_queue(request, connection, outcome);
+    if (request.verb == Verb::acquire && outcome.place != 0) notify_of_waiter(request, connection);
     const bool reads = (request.verb == Verb::acquire && request.type == LockType::READ) ||
                        request.verb == Verb::downgrade;
     if (reads && outcome.kind == Outcome::Kind::granted) {
@@ -75,6 +77,7 @@ class TableStore final : public Store {
 
   void unsubscribe(const detail::Subscriber& connection) noexcept override {
     table_->forget(connection);
+    std::erase_if(recalls_, [&](const auto& each) { return each.second == &connection; });
   }
   void restart() override {
     table_ = std::make_unique<detail::LockTable>();
@@ -138,6 +141,26 @@ class TableStore final : public Store {
     return all;
   }
 
+  /// The connection is told of the next waiter in line, and whether there is one already.
+  void watch_queue(const Request& request, detail::Subscriber* connection, Outcome& outcome) {
+    const auto* const record = table_->find(request.key, detail::hash_key(request.key));
+    outcome.wanted = record != nullptr && (!record->processes.empty() || !record->queue.empty());
+    if (outcome.kind != Outcome::Kind::granted) return;
+    recalls_.emplace(std::string(request.key), connection);
+  }
+  void notify_of_waiter(const Request& waits, const detail::Subscriber* connection) {
+    const auto [first, last] = recalls_.equal_range(waits.key);
+    for (auto each = first; each != last;) {
+      detail::Subscriber* const told = each->second;
+      if (told == connection) {
+        ++each;
+        continue;
+      }
+      each = recalls_.erase(each);
+      told->notify({.kind = Notification::Kind::wanted, .key = waits.key});
+    }
+  }
+
   void drop_dead_readers(const Request& release, const Migration& moving,
                          detail::Subscriber* connection) {
     for (const HoldId& reader : readers_of(release.key)) {
@@ -151,6 +174,7 @@ class TableStore final : public Store {
 
   std::unique_ptr<detail::LockTable> table_ = std::make_unique<detail::LockTable>();
   std::map<std::string, Migration, std::less<>> migrations_;
+  std::multimap<std::string, detail::Subscriber*, std::less<>> recalls_;  ///< whom to tell, by key
   std::map<std::string, std::vector<HoldId>> readers_;
 };
 

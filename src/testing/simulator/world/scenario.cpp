@@ -136,6 +136,25 @@ void Scenario::favour_hand_offs(Random& random) {
   settings.cohort = milliseconds(100);
 }
 
+// A store whose requests keep their order, and that tells of those who wait. Leases are long enough
+// for idle holds.
+void Scenario::favour_idle_holds(Random& random) {
+  if (immediate) return;
+  settings.cache = random.pick({milliseconds(50), milliseconds(300), milliseconds(1'000)});
+  settings.in_order = settings.pushes = settings.grants = true;
+  settings.watchdog = milliseconds(6'000);
+  keys.front() = random.pick({Family::reentrant, Family::fenced, Family::read_write});
+  loss_percent = duplicate_percent = migration_rate = 0;
+  callers = 1 + static_cast<std::uint32_t>(random.below(2));
+  hurried = random.percent(50);
+  if (random.percent(50)) {
+    fault_free = true;
+    drift = 0;
+    clear_faults();
+  }
+  if (!fault_free) lost_recalls = random.pick({0U, 0U, 50U});
+}
+
 // Promises that hold on a good network only are not expected: there are faults. A store that
 // answers at once has no connections that could break.
 void Scenario::draw_no_faults() {
@@ -169,6 +188,7 @@ void Scenario::restrict_to(const Capabilities& offered) {
   }
   settings.pushes = settings.pushes && offered.pushes;
   settings.grants = settings.grants && settings.pushes && offered.grants;
+  if (!offered.recalls || !settings.grants) settings.cache = milliseconds(0);
   if (contended && !settings.grants) {  // without a queue of processes turns have no bound
     contended = false;
     foreign = 0;

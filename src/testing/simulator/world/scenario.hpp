@@ -38,6 +38,7 @@ struct Scenario {
   std::uint32_t foreign = 0;  ///< the last clients: like Redisson, they have no process queue
 
   unsigned loss_percent = 0;       ///< lost requests, replies and pushes
+  unsigned lost_recalls = 0;       ///< notifications that somebody wants an idle hold, in percent
   unsigned duplicate_percent = 0;  ///< requests that arrive twice
   unsigned delay_percent = 0;      ///< late messages; an ordered connection stalls
   unsigned cut_rate = 0;           ///< a client's connection breaks
@@ -51,11 +52,19 @@ struct Scenario {
 
   [[nodiscard]] static Scenario draw(Random& random);
 
+  /// Holds may be kept idle.
+  void favour_idle_holds(Random& random);
+
   /// For a run whose faults have a schedule.
   void draw_no_faults();
 
   [[nodiscard]] bool is_foreign(std::uint32_t client) const noexcept {
     return client >= clients - foreign;
+  }
+
+  /// Without faults, a process has noticed after this time what the store tells it.
+  [[nodiscard]] Clock::duration notice() const noexcept {
+    return 10 * slowest + std::chrono::milliseconds(20);
   }
 
   /// Replaces what the store does not offer.

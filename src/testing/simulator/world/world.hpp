@@ -120,11 +120,13 @@ class World {
         limit_choices(~seed),
         token_choices(seed + 0x746f6b656e),
         delay_choices(seed + 0x64656c6368),
+        idle_choices(seed + 0x69646c65),
         scenario(Scenario::draw(random)),
         trace(keeps_text),
         limits_holds(limit_choices.percent(20)),
         gives_tokens(token_choices.percent(30)),
         delays_grants(delay_choices.percent(20)) {
+    if (idle_choices.percent(20)) scenario.favour_idle_holds(idle_choices);
     for (std::size_t key = 0; key < scenario.keys.size(); ++key) {
       keys.push_back("key" + std::to_string(key));
     }
@@ -159,6 +161,8 @@ class World {
   Random token_choices;
   /// Chooses lock_delay, in the same way.
   Random delay_choices;
+  /// Chooses for how long holds are kept idle, and which recalls are lost, in the same way.
+  Random idle_choices;
   Scenario scenario;
   std::vector<std::string> keys;  ///< their names
   EventSchedule schedule;

@@ -1,0 +1,162 @@
+// A hold that nobody in this process has any more, kept until another process wants it.
+// SPDX-License-Identifier: BSL-1.0
+#include "locks/coordinator/idle_hold.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+
+#include "locks/coordinator/immediate.hpp"
+
+namespace latchkey::inline v1::detail {
+
+using std::chrono::milliseconds;
+using Presence = RemoteHold::Presence;
+using Recall = RemoteHold::Recall;
+using Stage = RemoteHold::Stage;
+
+namespace {
+
+/// For how long nothing is kept after others wanted the key.
+constexpr std::chrono::seconds pause_after_recall{1};
+
+}  // namespace
+
+bool IdleHold::are_kept(Coordinator& home, LockType type) {
+  if (home.settings().cache.count() == 0 || !is_raced_for(type)) return false;
+  const Yielding& others = home.yielding_;
+  const Clock::time_point now = home.now();
+  return others.stage == Yielding::Stage::off && now >= others.recalled_until &&
+         now >= others.others_until && now >= others.foreign_until;
+}
+
+void IdleHold::reserve_tokens(Coordinator& home, RemoteHold& claim) {
+  if (are_kept(home, claim.type)) claim.acquire.request.tokens = block_of_idle_tokens;
+}
+
+// A hold whose lease is short, or that no call could take, is not worth a request.
+bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
+  const CoordinatorContext& shard = *home.shard_;
+  if (!are_kept(home, hold.type) || !home.waiters_.empty() || shard.closed) return false;
+  if (shard.keeps_none) return false;
+  if (shard.link_is_down || shard.idle_holds >= most_idle_holds) return false;
+  if (home.holds_.idle() != nullptr || !hold.is_settled() || hold.pins > 0) return false;
+  if (hold.recall == Recall::wanted || hold.revoked.load(std::memory_order_relaxed)) return false;
+  if (hold.delay.count() != 0 || hold.delay_in_force.count() != 0) return false;
+  if (hold.fenced && hold.spare_tokens == 0) return false;
+  const bool is_over = hold.idle_until != Clock::time_point{} && home.now() >= hold.idle_until;
+  return !is_over && hold.deadline_point() - home.now() >= least_idle_lease;
+}
+
+bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
+  if (home.settings().cache.count() == 0 || !may_keep(home, hold)) return false;
+  if (hold.recall == Recall::unasked && !home.can_submit()) return false;
+  if (home.reports(Event::Kind::released)) home.report(Event::Kind::released, hold);
+  if (call != nullptr) home.answer(*call, Answer::granted);
+  home.holds_.set_idle(hold);
+  ++home.shard_->idle_holds;
+  hold.end_reported = true;  // whatever becomes of it is no end of a local hold
+  hold.stop = std::stop_source(std::nostopstate);
+  hold.end_revocation();
+  hold.limits.clear();
+  hold.check.wanted = milliseconds(0);
+  if (hold.idle_until == Clock::time_point{}) {
+    hold.idle_until = later(home.now(), home.settings().cache);
+  }
+  const bool renewed = hold.deadline_point() > later(hold.idle_until, idle_lease);
+  if (!hold.check.in_flight() && (hold.recall == Recall::unasked || renewed)) expire(home, hold);
+  home.holds_.due_by(hold.due());
+  home.unsubscribe_if_unused();
+  return true;
+}
+
+// Nobody compares the deadline, which begins anew for the next local hold: the request may shorten
+// the lease from the moment that it is sent.
+void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
+  const auto left = std::chrono::ceil<milliseconds>(hold.idle_until - home.now()) + idle_lease;
+  const milliseconds lease = home.settings().offered_lease(left);
+  home.send_check(hold, Verb::expire, lease);
+  if (!hold.check.in_flight()) return;
+  hold.recall = Recall::asked;
+  hold.check.watch = CheckProgress::Watch::on;
+  const Clock::time_point end = end_of_lease(hold.check.request.sent, lease);
+  if (end >= hold.deadline_point()) return;
+  hold.deadline.set(end);
+  hold.lease = hold.in_force = lease;
+}
+
+bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& call) {
+  const bool is_over = home.now() >= hold.idle_until || hold.is_lost(home.now());
+  if (is_over || call.type != hold.type || call.bundled) return false;
+  return home.suits(hold, call);
+}
+
+bool IdleHold::take(Coordinator& home, Call& call) {
+  RemoteHold* const hold = home.holds_.idle();
+  if (hold == nullptr) return false;
+  if (!may_take(home, *hold, call)) {
+    end(home);
+    return false;
+  }
+  --home.shard_->idle_holds;
+  home.holds_.set_held_again(*hold, call.owner);
+  hold->end_reported = false;
+  hold->check.due_at = Clock::never();
+  home.give_to(*hold, call);
+  return true;
+}
+
+void IdleHold::tick(Coordinator& home, RemoteHold& hold) {
+  if (home.now() >= hold.idle_until || hold.is_lost(home.now())) end(home);
+}
+
+void IdleHold::end(Coordinator& home) {
+  RemoteHold* const hold = home.holds_.idle();
+  if (hold == nullptr) return;
+  --home.shard_->idle_holds;
+  home.ask_for_others(*hold);
+  home.start_release(*hold, nullptr);
+}
+
+bool IdleHold::end(Coordinator& home, EventContext& event) {
+  home.event_ = &event;
+  const bool was_idle = home.holds_.idle() != nullptr;
+  end(home);
+  return was_idle;
+}
+
+// A server that does not reply, or refuses, may tell of nobody.
+void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outcome) {
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  if (outcome.kind == Outcome::Kind::gone) {
+    hold.presence = Presence::gone;
+  } else if (!granted || outcome.wanted) {
+    note_others(home);
+    hold.recall = Recall::wanted;
+  }
+  const bool changed = hold.check.watch == CheckProgress::Watch::changed;
+  const bool kept = granted && !outcome.wanted && !changed;
+  if (hold.stage == Stage::idle && !kept) end(home);
+}
+
+void IdleHold::on_wanted(Coordinator& home) {
+  note_others(home);
+  home.holds_.for_each([&](RemoteHold& hold) {
+    if (hold.stage == Stage::held) hold.recall = Recall::wanted;
+  });
+  end(home);
+}
+
+void IdleHold::note_others(Coordinator& home) {
+  if (home.settings().cache.count() == 0) return;
+  home.yielding_.recalled_until = later(home.now(), pause_after_recall);
+}
+
+void IdleHold::on_link_down(Coordinator& home) {
+  end(home);
+  home.holds_.for_each([&](RemoteHold& hold) {
+    if (hold.stage == Stage::held && hold.recall == Recall::asked) hold.recall = Recall::unasked;
+  });
+}
+
+}  // namespace latchkey::inline v1::detail

@@ -1,0 +1,67 @@
+// A hold that nobody in this process has any more, kept until another process wants it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+
+#include <latchkey/backend.hpp>
+
+#include "locks/coordinator/coordinator.hpp"
+
+namespace latchkey::inline v1::detail {
+
+/// An idle hold has this much left at the backend beyond the time for which it is kept: others wait
+/// no longer if its process ends meanwhile, and the call that takes it has time to renew it.
+inline constexpr std::chrono::milliseconds idle_lease{1'500};
+/// A hold with less left is not kept: a call that takes it needs time to renew it.
+inline constexpr std::chrono::milliseconds least_idle_lease{1'200};
+/// A shard has at most so many idle holds. A further one is given back at once.
+inline constexpr std::uint8_t most_idle_holds = 16;
+/// How many fencing tokens a claim reserves whose hold may become idle.
+inline constexpr std::uint32_t block_of_idle_tokens = 256;
+
+/// The decisions about RemoteHold::Stage::idle (CoordinatorSettings::cache). The last local hold
+/// has ended, and no call of this process waits: the hold at the backend stays, and the next call
+/// of its type takes it without a request. Functions of a Coordinator.
+///
+/// An `expire` follows the first release: it shortens the lease, says whether somebody waits for
+/// the key, and has the backend tell when somebody takes a place in line (Request::recall). From
+/// the first release on the hold is kept for `cache`, however often it is taken meanwhile: a waiter
+/// whom nobody hears waits no longer for it than that, and for one local hold. It is given back
+/// earlier if somebody wants it, its state at the backend is in doubt, or another kind of call
+/// comes.
+class IdleHold {
+ public:
+  /// Keeps `hold`, whose last local hold has ended, and answers `call`, unless it is null. False:
+  /// nothing is done, and the hold is released.
+  [[nodiscard]] static bool keep(Coordinator& home, RemoteHold& hold, Call* call);
+  /// Grants the idle hold to `call`. False: there is none, or it was given back because it does
+  /// not suit the call.
+  [[nodiscard]] static bool take(Coordinator& home, Call& call);
+  /// The time may be over for `hold`, which is idle.
+  static void tick(Coordinator& home, RemoteHold& hold);
+  /// Gives the idle hold back, if there is one.
+  static void end(Coordinator& home);
+  /// As above, as an event of its own. Returns whether there was one.
+  static bool end(Coordinator& home, EventContext& event);
+  /// The reply to the `expire` of `hold`, which may be held again.
+  static void on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outcome);
+  /// Somebody waits for the key in another process.
+  static void on_wanted(Coordinator& home);
+  /// Other processes take part in the key: nothing is kept idle for a while.
+  static void note_others(Coordinator& home);
+  /// From now on nobody tells whether others wait.
+  static void on_link_down(Coordinator& home);
+  /// `claim` has fencing tokens: it reserves more, for the calls that take the hold while it is
+  /// idle.
+  static void reserve_tokens(Coordinator& home, RemoteHold& claim);
+
+ private:
+  /// Whether a hold of `type` is kept if nothing about itself is against it.
+  [[nodiscard]] static bool are_kept(Coordinator& home, LockType type);
+  [[nodiscard]] static bool may_keep(Coordinator& home, const RemoteHold& hold);
+  [[nodiscard]] static bool may_take(Coordinator& home, const RemoteHold& hold, const Call& call);
+  static void expire(Coordinator& home, RemoteHold& hold);
+};
+
+}  // namespace latchkey::inline v1::detail

@@ -1,0 +1,235 @@
+// Locks that a process keeps until another one wants them (Options::cache), on a real server.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <latchkey/error.hpp>
+#include <latchkey/locks.hpp>
+
+#include "support/event_counter.hpp"
+#include "support/recorder.hpp"
+#include "support/servers/fault_proxy.hpp"
+#include "support/servers/redis_server.hpp"
+#include "support/stalls.hpp"
+
+namespace latchkey::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using enum LockType;
+
+class RedisIdle : public ::testing::Test {
+ protected:
+  /// Far longer than anything here takes that ends an idle lock.
+  static constexpr auto long_time = 10s;
+
+  void SetUp() override {
+    if (!connect().capabilities().recalls) GTEST_SKIP() << "the server does not tell of waiters";
+  }
+
+  [[nodiscard]] Locks connect(Options options = {}) const {
+    return Locks::connect(server_.tcp_uri(), options);
+  }
+  [[nodiscard]] Locks keeping(std::chrono::milliseconds cache = long_time) const {
+    return connect({.cache = cache});
+  }
+  static void use(const Locks& locks, std::string_view key, LockType type = REENTRANT) {
+    std::optional<Hold> hold = locks.try_acquire(key, {.type = type, .wait = long_time});
+    ASSERT_TRUE(hold) << key;
+    EXPECT_TRUE(hold->release());
+  }
+  bool is_locked(std::string_view key) { return client_({"EXISTS", key}).integer() == 1; }
+  bool await_free(std::string_view key) {
+    return eventually([&] { return !is_locked(key); });
+  }
+  /// Whether `action` takes far less than the time for which a lock is kept.
+  static ::testing::AssertionResult is_soon(const std::function<void()>& action) {
+    const Stalls stalls;
+    const auto begin = std::chrono::steady_clock::now();
+    action();
+    const auto took = std::chrono::steady_clock::now() - begin - stalls.total();
+    if (took < long_time / 2) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "after " << took / 1ms << " ms";
+  }
+  /// The time to live of the lock once it is short.
+  bool await_short_lease(std::string_view key) {
+    return eventually([&] { return client_({"PTTL", key}).integer() <= 11'500; });
+  }
+
+  RedisServer server_;
+  RedisClient client_ = server_.client();
+};
+
+TEST_F(RedisIdle, ManyCallsOfAProcessAskTheServerOnce) {
+  const Locks locks = keeping();
+  for (const LockType type : {REENTRANT, WRITE}) {
+    const std::string key(to_string(type));
+    use(locks, key, type);
+    client_({"CONFIG", "RESETSTAT"});
+    for (int call = 0; call < 1'000; ++call) use(locks, key, type);
+    EXPECT_LE(client_.calls("evalsha") + client_.calls("eval"), 20) << key;
+    EXPECT_TRUE(is_locked(key));
+    EXPECT_TRUE(await_short_lease(key)) << "others wait no longer if this process dies";
+  }
+}
+
+TEST_F(RedisIdle, WithoutTheOptionTheLockIsFreeOnceItIsReleased) {
+  const Locks locks = connect();
+  use(locks, "k");
+  EXPECT_FALSE(is_locked("k"));
+}
+
+TEST_F(RedisIdle, ItIsFreeWhenItsTimeIsOver) {
+  const Locks locks = keeping(200ms);
+  use(locks, "k");
+  EXPECT_TRUE(await_free("k"));
+}
+
+TEST_F(RedisIdle, ATryOfAnotherProcessGetsNothing) {
+  const Locks locks = keeping(), other = connect();
+  use(locks, "k");
+  EXPECT_EQ(other.lock("k").try_acquire(), std::nullopt);
+}
+
+TEST_F(RedisIdle, AProcessThatWaitsGetsItAtOnce) {
+  const Locks locks = keeping(), other = connect();
+  for (const LockType type : {REENTRANT, FENCED, WRITE, FAIR}) {
+    const std::string key = "for " + std::string(to_string(type));
+    use(locks, key);
+    ASSERT_TRUE(await_short_lease(key));
+    EXPECT_TRUE(is_soon([&] { use(other, key, type); })) << key;
+  }
+}
+
+TEST_F(RedisIdle, AProcessThatWaitsBeforeItIsIdleGetsItAtOnce) {
+  const Locks locks = keeping();
+  Recorder waits;
+  const Locks waiter = connect({.listener = &waits});
+  Hold hold = locks.lock("k").acquire();
+  EXPECT_TRUE(is_soon([&] {
+    std::jthread call([&] { use(waiter, "k"); });
+    EXPECT_TRUE(waits.await(Event::Kind::waiting));
+    EXPECT_TRUE(hold.release());
+  }));
+}
+
+TEST_F(RedisIdle, AfterARecallItIsReleasedAtOnceForAWhile) {
+  const Locks locks = keeping(), other = connect();
+  use(locks, "k");
+  use(other, "k");
+  use(locks, "k");
+  EXPECT_TRUE(is_soon([&] { EXPECT_TRUE(await_free("k")); }));
+}
+
+TEST_F(RedisIdle, ASubscriberThatListensAlreadyIsSeen) {
+  const Locks locks = keeping();
+  RedisClient waiter = server_.client();
+  Hold hold = locks.lock("k").acquire();
+  waiter({"SUBSCRIBE", "redisson_lock__channel:{k}"});
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(is_soon([&] { EXPECT_TRUE(await_free("k")); }));
+}
+
+TEST_F(RedisIdle, AReadWaitsUntilItsTimeIsOver) {
+  const Locks locks = keeping(200ms), other = connect();
+  use(locks, "k", WRITE);
+  use(other, "k", READ);
+}
+
+TEST_F(RedisIdle, EachCallHasAFencingTokenOfItsOwn) {
+  const Locks locks = keeping(), other = connect();
+  std::uint64_t last = 0;
+  const auto rises = [&](const Locks& whose) {
+    const Hold hold = whose.acquire("k", {.type = FENCED});
+    const std::uint64_t token = hold.fencing_token().value_or(0);
+    EXPECT_GT(token, last);
+    last = token;
+  };
+  for (int call = 0; call < 600; ++call) rises(locks);
+  rises(other);
+  rises(locks);
+}
+
+TEST_F(RedisIdle, CloseAndTheDestructorGiveItBack) {
+  {
+    const Locks locks = keeping();
+    use(locks, "k");
+    EXPECT_TRUE(is_locked("k"));
+  }
+  EXPECT_FALSE(is_locked("k")) << "the destructor waits for the reply";
+  Locks locks = keeping();
+  use(locks, "k");
+  locks.close(0ms);
+  EXPECT_FALSE(is_locked("k"));
+}
+
+TEST_F(RedisIdle, WhatIsForcedOrDeletedIsNotTakenAgain) {
+  const Locks locks = keeping();
+  use(locks, "k");
+  locks.force_release("k");
+  Hold hold = locks.lock("k").acquire();
+  EXPECT_TRUE(is_locked("k"));
+  EXPECT_TRUE(hold.release());
+  const Locks other = connect();
+  ASSERT_TRUE(await_short_lease("k"));
+  other.force_release("k");
+  EXPECT_TRUE(eventually([&] {  // a call that comes before the server's message loses the lock
+    static_cast<void>(locks.acquire("k", {}));
+    return is_locked("k");
+  }));
+}
+
+TEST_F(RedisIdle, ALostConnectionGivesItBack) {
+  FaultProxy proxy(server_.port());
+  Recorder recorder(false);
+  const Locks locks = Locks::connect(proxy.uri(), {.cache = long_time, .listener = &recorder});
+  use(locks, "k");
+  proxy.cut();
+  ASSERT_TRUE(recorder.await(Event::Kind::connection_restored));
+  EXPECT_TRUE(is_soon([&] { EXPECT_TRUE(await_free("k")); }));
+  EXPECT_EQ(recorder.count(Event::Kind::lost), 0U);
+}
+
+TEST_F(RedisIdle, NoMethodIsAnnouncedThatHasEnded) {
+  const Locks locks = connect({.announce = true, .cache = long_time});
+  Hold hold = locks.lock("k").acquire();
+  EXPECT_TRUE(eventually([&] { return !locks.inspect("k").holders.at(0).announced.empty(); }));
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(eventually([&] { return locks.inspect("k").holders.at(0).announced.empty(); }));
+}
+
+TEST_F(RedisIdle, AStoreThatTellsNothingRefusesTheOption) {
+  const auto refusal = [](const std::string& uri, Options options) -> std::string {
+    options.cache = 100ms;
+    try {
+      static_cast<void>(Locks::connect(uri, options));
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string why =
+      "does not tell of those who wait for an idle lock (Options::cache); Redis 7.0.5 and later "
+      "do, with Options::watch_holds and without min_replicas";
+  EXPECT_THAT(refusal(server_.tcp_uri(), {.watch_holds = false}), HasSubstr(why));
+  EXPECT_THAT(refusal("redis+set://127.0.0.1:" + std::to_string(server_.port()), {}),
+              HasSubstr(why));
+  EXPECT_EQ(refusal("memory:", {}), "");
+}
+
+TEST_F(RedisIdle, TheTimeHasALimit) {
+  EXPECT_THROW(static_cast<void>(keeping(10'001ms)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(keeping(-1ms)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace latchkey::tests

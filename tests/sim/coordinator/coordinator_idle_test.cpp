@@ -1,0 +1,310 @@
+// Holds that nobody in the process has, kept until another process wants them.
+// tidy: long-file because each way in which an idle hold ends is one schedule
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/script.hpp"
+
+namespace latchkey::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+using Change = Notification::Kind;
+
+/// A process that has had the key under id 1, and keeps it idle. The `expire` is answered.
+class CoordinatorIdle : public ::testing::Test {
+ protected:
+  void become_idle(LockType type = REENTRANT, std::uint64_t token = 0) {
+    Caller& held = script.acquire(type, 1s, 30s);
+    script.answer(Script::of(Kind::granted, token));
+    EXPECT_EQ(script.release(held).answer, Answer::granted) << "the release waits for no reply";
+    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1600");
+    script.answer(Kind::granted);
+  }
+  /// The key is free at the backend, and no release is to be repeated.
+  void end_release(std::string_view sent = "release 1") {
+    EXPECT_EQ(script.sent(), sent);
+    script.answer(Kind::granted);
+  }
+  Caller& take(LockType type = REENTRANT, Lease lease = 30s) {
+    return script.acquire(type, 1s, lease, Owner::make());
+  }
+
+  Script script{with_events(with_idle_holds())};
+};
+
+TEST_F(CoordinatorIdle, TheNextCallOfAnyOwnerTakesIt) {
+  become_idle();
+  Caller& next = take();
+  EXPECT_EQ(next.answer, Answer::granted);
+  EXPECT_EQ(script.left(next), 1'584ms) << "as long as the backend keeps it, less the margin";
+  EXPECT_EQ(script.release(next).answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "");
+  EXPECT_EQ(script.events(), "attempt, granted, released, attempt, granted, released");
+  script.pass(100ms);
+  end_release();
+  EXPECT_EQ(script.events(), "");
+}
+
+TEST_F(CoordinatorIdle, ACallTakesItBeforeTheExpireIsAnswered) {
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  script.release(held);
+  for (int round = 0; round < 3; ++round) {
+    Caller& next = take();
+    ASSERT_EQ(next.answer, Answer::granted);
+    EXPECT_EQ(script.release(next).answer, Answer::granted);
+  }
+  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1600");
+  script.answer(Kind::granted);
+  script.pass(100ms);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, ItIsKeptForItsTimeHoweverOftenItIsTaken) {
+  become_idle();
+  script.pass(60ms);
+  Caller& second = take();
+  script.release(second);
+  script.pass(39ms);
+  EXPECT_EQ(script.sent(), "");
+  Caller& third = take();
+  script.pass(1ms);
+  script.release(third);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) {
+  CoordinatorSettings settings = with_idle_holds();
+  settings.cache = 10ms;
+  Script brief(settings);
+  Caller& held = brief.acquire(REENTRANT, 1s, 30s);
+  brief.answer(Kind::granted);
+  brief.release(held);
+  brief.answer(Kind::granted);
+  EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 1510");
+  brief.pass(9ms);
+  Caller& next = brief.acquire(REENTRANT, 1s, 30s, Owner::make());
+  brief.release(next);
+  EXPECT_EQ(brief.sent(), "");
+  brief.pass(1ms);
+  EXPECT_EQ(brief.sent(), "release 1");
+  brief.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, WithoutTheOptionEachReleaseIsSent) {
+  Script plain(with_grants());
+  Caller& held = plain.acquire(REENTRANT, 1s, 30s);
+  plain.answer(Kind::granted);
+  plain.release(held);
+  EXPECT_EQ(plain.sent(), "acquire 1 30000, release 1");
+  plain.answer(Kind::granted);
+  EXPECT_TRUE(plain.idle());
+}
+
+TEST_F(CoordinatorIdle, AHolderThatKeepsItForLongRenews) {
+  become_idle();
+  Caller& next = take();
+  script.pass(50ms);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_GT(script.left(next), 29s);
+  EXPECT_EQ(script.release(next).answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "expire 1 1550") << "its lease is short while it is idle";
+  script.answer(Kind::granted);
+  script.pass(50ms);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, ARecallEndsIt) {
+  become_idle();
+  script.notify(Change::wanted);
+  end_release();
+  Caller& next = take();
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  script.release(next);
+  end_release("release 2");
+  script.pass(1s);
+  EXPECT_TRUE(script.idle());
+}
+
+TEST_F(CoordinatorIdle, ItIsKeptAgainASecondAfterARecall) {
+  become_idle();
+  script.notify(Change::wanted);
+  end_release();
+  script.pass(1s);
+  Caller& next = take();
+  script.answer(Kind::granted);
+  script.release(next);
+  EXPECT_EQ(script.sent(), "acquire 2 30000, expire 2 1600");
+  script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, ARecallWhileACallHasItEndsItWithThatCall) {
+  become_idle();
+  Caller& next = take();
+  script.notify(Change::wanted);
+  EXPECT_EQ(script.sent(), "");
+  script.release(next);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, AReplyThatNamesAWaiterEndsIt) {
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  script.release(held);
+  static_cast<void>(script.sent());
+  Outcome wanted = Script::of(Kind::granted);
+  wanted.wanted = true;
+  script.answer(wanted);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, AnExpireWithoutAReplyEndsIt) {
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  script.release(held);
+  static_cast<void>(script.sent());
+  script.answer(Kind::unknown);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, ALossOfItIsSilent) {
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  script.release(held);
+  static_cast<void>(script.events());
+  script.answer(Kind::gone);
+  EXPECT_EQ(script.events(), "");
+  script.pass(1s);
+  EXPECT_TRUE(script.idle());
+}
+
+TEST_F(CoordinatorIdle, ALossIsToldToTheCallThatHasTakenIt) {
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  script.release(held);
+  Caller& next = take();
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.lost(next));
+}
+
+TEST_F(CoordinatorIdle, AChangeOfTheKeyEndsIt) {
+  become_idle();
+  script.notify(Change::changed);
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, AChangeWhileACallHasItIsChecked) {
+  become_idle();
+  Caller& next = take();
+  script.notify(Change::changed);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.lost(next));
+}
+
+TEST_F(CoordinatorIdle, ALostConnectionEndsIt) {
+  become_idle();
+  script.notify(Change::link_down);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, AfterALostConnectionTheBackendIsAskedAgain) {
+  become_idle();
+  Caller& next = take();
+  script.notify(Change::link_down);
+  script.notify(Change::link_up);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  script.release(next);
+  EXPECT_EQ(script.sent(), "expire 1 1600");
+  script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, AnotherTypeGivesItBackFirst) {
+  become_idle();
+  take(READ);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
+  script.answer(Kind::granted);
+  script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, AShorterLeaseGivesItBackFirst) {
+  become_idle();
+  take(REENTRANT, 1s);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 1000");
+  script.answer(Kind::granted);
+  script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, AHoldWithAShortLeaseIsNotKept) {
+  Caller& held = script.acquire(REENTRANT, 1s, 1s);
+  script.answer(Kind::granted);
+  script.release(held);
+  end_release("acquire 1 1000, release 1");
+}
+
+TEST_F(CoordinatorIdle, EachCallOfFencedHasATokenOfItsOwn) {
+  become_idle(FENCED, 1'256);
+  for (std::uint64_t token = 1'002; token <= 1'256; ++token) {
+    Caller& next = take(FENCED);
+    ASSERT_EQ(next.answer, Answer::granted) << token;
+    ASSERT_EQ(next.hold->token, token);
+    script.release(next);
+  }
+  end_release();
+}
+
+TEST_F(CoordinatorIdle, FairAndReadAreNotKept) {
+  for (const LockType type : {FAIR, READ}) {
+    Script other(with_idle_holds());
+    Caller& held = other.acquire(type, 1s, 30s);
+    other.answer(Kind::granted);
+    static_cast<void>(other.sent());
+    other.release(held);
+    EXPECT_EQ(other.sent(), "release 1");
+    other.answer(Verb::release, Kind::granted);
+    while (other.open() > 0) other.answer(Kind::granted);
+  }
+}
+
+TEST_F(CoordinatorIdle, ABusyReplyMeansThatOthersTakePart) {
+  Caller& waits = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Script::busy(1s));
+  while (script.open() > 0) script.answer(Kind::granted);
+  ASSERT_EQ(waits.answer, Answer::granted);
+  static_cast<void>(script.sent());
+  script.release(waits);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::granted);
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, CloseReleasesIt) {
+  become_idle();
+  script.close();
+  EXPECT_TRUE(script.unfinished());
+  end_release();
+  EXPECT_FALSE(script.unfinished());
+}
+
+TEST_F(CoordinatorIdle, AWaitingCallTakesOverAsUsual) {
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  Caller& waits = take();
+  script.release(held);
+  EXPECT_EQ(waits.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "acquire 1 30000");
+  script.release(waits);
+  EXPECT_EQ(script.sent(), "expire 1 1600");
+  script.answer(Kind::granted);
+}
+
+}  // namespace
+}  // namespace latchkey::sim
