@@ -1,4 +1,6 @@
 // Tests of locks that C++ and real Curator share.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -86,8 +88,9 @@ TEST_P(CuratorTest, LatchkeyWaitsForCurator) {
 
 TEST_P(CuratorTest, NoUpdateIsLostAmongBoth) {
   if (GetParam().held != GetParam().wanted) GTEST_SKIP() << "readers update nothing";
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("latchkey-curator" + folder_.substr(1));
+  const std::filesystem::path file =  // its own for each of the programs that run at once
+      std::filesystem::temp_directory_path() /
+      ("latchkey-curator-" + std::to_string(::getpid()) + folder_.substr(1));
   std::ofstream(file) << 0;
   constexpr int times = 40;
   std::vector<std::future<std::string>> theirs;
