@@ -120,9 +120,9 @@ void Administration::inspect(Request& request, Sink& sink) {
 
 void Administration::list(Request& request, Sink& sink) {
   const std::string begin = context_.prefix.empty() ? std::string(1, '\0') : context_.prefix;
-  std::string all =
+  const std::string all =
       encode_range({.key = begin, .end = end_of_prefix(context_.prefix), .keys_only = true});
-  context_.link.call(Method::range, std::move(all), [this, &request, &sink](CallEnd&& end) {
+  context_.link.call(Method::range, all, [this, &request, &sink](CallEnd&& end) {
     if (!end.ok()) return fail(request, sink, end);
     RangeReply reply = decode_range(end.reply);
     if (request.part != nullptr) {

@@ -23,7 +23,7 @@ class EtcdConnection final : public http2::HttpConnection {
 
   /// Only while the link is up. `on_end` gets an end that breaks the link, too, and may start no
   /// call then.
-  CallId call(Method method, const std::string& message, OnEnd on_end);
+  CallId call(Method method, std::string_view message, OnEnd on_end);
   /// A stream of watches. Its end says nothing about the connection: proxies end streams on which
   /// nothing happens.
   CallId open_watches(OnMessage on_message, OnEnd on_end) {

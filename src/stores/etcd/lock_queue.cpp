@@ -154,7 +154,7 @@ void LockQueue::transact(Place& place, std::string transaction, Clock::time_poin
     const Then next = std::move(pending_.then);
     next(std::move(pending_.end), pending_.assurance);
   };
-  context_.link.call(Method::txn, std::move(transaction), [this, join](CallEnd&& end) {
+  context_.link.call(Method::txn, transaction, [this, join](CallEnd&& end) {
     pending_.end = std::move(end);
     join();
   });

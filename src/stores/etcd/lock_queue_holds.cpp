@@ -168,8 +168,8 @@ void LockQueue::end_hold() {
 
 // The hold of another process, named by an administrator, or one that this process has forgotten.
 void LockQueue::end_hold_of_another() {
-  std::string request = encode_range({.key = directory_, .end = directory_end_});
-  context_.link.call(Method::range, std::move(request), [this](CallEnd&& end) {
+  const std::string request = encode_range({.key = directory_, .end = directory_end_});
+  context_.link.call(Method::range, request, [this](CallEnd&& end) {
     if (!end.ok()) return done(outcome_of(end, directory_));
     const std::string id = current_.request->id.text();
     const RangeReply reply = decode_range(end.reply);
