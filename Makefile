@@ -106,10 +106,14 @@ headers:
 deps-stores:
 	@scripts/deps.sh stores
 
+define test_stores
+@mkdir -p build && $(call configure,$(1))
+@$(call compile,$(1)) --target store_tests -- $(NINJA)
+$(call ctest,$(1)) -j8 -L '^stores$$'
+endef
+
 test-stores: deps-stores
-	@mkdir -p build && $(call configure,test)
-	@$(call compile,test) --target store_tests -- $(NINJA)
-	$(call ctest,test) -j8 -L '^stores$$'
+	$(call test_stores,test)
 
 proofs: deps-stores
 	$(call build,test)
@@ -131,9 +135,7 @@ asan: asan-build
 
 asan-stores: deps-stores
 	@scripts/deps.sh clang
-	@mkdir -p build && $(call configure,asan-stores)
-	@$(call compile,asan-stores) --target store_tests -- $(NINJA)
-	$(call ctest,asan-stores) -L '^stores$$'
+	$(call test_stores,asan-stores)
 
 tsan:
 	@scripts/deps.sh clang

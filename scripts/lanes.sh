@@ -7,8 +7,8 @@
 # A lane runs the unit tests, the simulator, the programs that must not compile, and the tests of latchkey
 # on that system's Redis; everything else is built. With the system's own compiler it also runs the tests of
 # the other stores on that system's servers. The lanes `readme` do what README.md says, with nothing but git,
-# make and apt: `make demo` and `make test` in a clone. A lane's log is build/lanes/<lane>.log. Roots with the packages of a
-# lane installed are kept in build/roots, as is the cache of its compiler.
+# make and apt: `make demo` and `make test` in a clone. A lane's log is build/lanes/<lane>.log. Roots with the
+# packages of a lane installed are kept in build/roots, as is the cache of its compiler.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
@@ -122,6 +122,7 @@ lane_stores() {
 # Without the libraries of the other stores, which a reader of README.md does not have.
 lane_readme() {
   local status=0
+  apt-get update -qq && install_packages git make || { cat build/apt.log; return 1; }
   build=build/test
   make demo && make test || status=1
   count
@@ -207,13 +208,10 @@ inside() {
   read -r _ suite compiler standard kind < <(awk -v lane="$1" '$1 == lane' <<<"$lanes")
   export CCACHE_DIR=/root/ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   mkdir -p build
-  if [[ $kind == readme ]]; then
-    apt-get update -qq && install_packages git make || { cat build/apt.log; return 1; }
-    lane_readme
-    return
+  if [[ $kind != readme ]]; then
+    scripts/deps.sh test || return 1
+    provide_compiler "$compiler" || { cat build/apt.log; return 1; }
   fi
-  scripts/deps.sh test || return 1
-  provide_compiler "$compiler" || { cat build/apt.log; return 1; }
   "lane_${kind/libc++/libcxx}"
 }
 
@@ -237,19 +235,16 @@ prepare_clone() {
 }
 
 run_lane() {
-  local lane=$1 suite folder start=$SECONDS log=build/lanes/$1.log status=0 line
+  local lane=$1 suite folder prepare=prepare start=$SECONDS log=build/lanes/$1.log status=0 line
   suite=$(awk -v lane="$lane" '$1 == lane { print $2 }' <<<"$lanes")
   [[ -n $suite ]] || fail "no lane named '$lane'; expected one of $(names | tr '\n' ' ')"
-  # Another architecture's packages change a root for good.
   folder=$roots/lane-$suite
-  [[ $lane != aarch64 ]] || folder=$roots/lane-$lane
+  case $lane in
+    aarch64) folder=$roots/lane-$lane ;;  # another architecture's packages change a root for good
+    *-readme) folder=$roots/lane-$lane prepare=prepare_clone ;;
+  esac
   say "$lane"
-  if [[ $lane == *-readme ]]; then
-    folder=$roots/lane-$lane
-    prepare_clone "$suite" "$folder" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
-  else
-    prepare "$suite" "$folder" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
-  fi
+  "$prepare" "$suite" "$folder" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
   rm -rf "$folder/latchkey/build/lane" "$folder/latchkey/build/arm64"
   in_root "$folder" /latchkey/scripts/lanes.sh inside "$lane" >>"$log" 2>&1 || status=1
   line=$(sed -n 's/^lane: //p' "$log" | tail -n 1)
@@ -257,7 +252,6 @@ run_lane() {
   local minutes=$(((SECONDS - start + 30) / 60))
   printf '| %s | %s | %s | %s |\n' "$lane" "$line" "$minutes" "$(date +%F)" >"build/lanes/$lane.row"
   ((status == 0)) || tail -n 40 "$log"
-  [[ $lane != *-readme ]] || remove_root "$folder"
   return $status
 }
 

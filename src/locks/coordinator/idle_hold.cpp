@@ -49,7 +49,7 @@ bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
 }
 
 bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
-  if (home.settings().cache.count() == 0 || !may_keep(home, hold)) return false;
+  if (!may_keep(home, hold)) return false;
   if (hold.recall == Recall::unasked && !home.can_submit()) return false;
   if (home.reports(Event::Kind::released)) home.report(Event::Kind::released, hold);
   if (call != nullptr) home.answer(*call, Answer::granted);

@@ -270,7 +270,7 @@ std::size_t LockSpace::revoke(std::string_view key) {
 // The backend tells this connection of no change that it makes itself.
 void LockSpace::end_idle_hold_for(const Request& request) noexcept {
   const bool ends = request.verb == Verb::force_release || request.verb == Verb::release;
-  if (ends && options_.cache.count() != 0) driver_.end_idle_hold(request.key);
+  if (ends && settings_.cache.count() != 0) driver_.end_idle_hold(request.key);
 }
 
 Outcome LockSpace::administered(const Request& request) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace latchkey::inline v1::detail::etcd {
+
 EtcdClient::EtcdClient(const EtcdUri& uri, const Options& options)
     : description_(uri.describe()),
       session_(uri.session),
