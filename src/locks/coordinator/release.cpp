@@ -86,6 +86,7 @@ void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_unt
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
   if (!lost && !lingers && hand_over(hold, call)) return;
   if (!lost && !lingers && IdleHold::keep(*this, hold, call)) return;
+  if (lost) retain_until = hold.retention.asked_until;  // by another owner, who had not lost it
   if (!hold.is_shared_by_owners()) return end_local_holds(hold, retain_until, call);
   RemoteHold* const last = leave_shared(hold, retain_until, call);
   if (last != nullptr) end_local_holds(*last, last->retention.asked_until, call);
@@ -106,7 +107,7 @@ void Coordinator::end_local_holds(RemoteHold& hold, Clock::time_point retain_unt
     answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted);
   }
   if (!hold.renewals.empty()) fail_renewals(hold);
-  if (!lost && lingers) return retain(hold, retain_until, call);
+  if (lingers && (!lost || hold.held_too_long)) return retain(hold, retain_until, call);
   ask_for_others(hold);
   start_release(hold, call);
   dispatch_waiters();
@@ -142,10 +143,11 @@ void Coordinator::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
 }
 
 // The key stays locked although nobody holds it. The hold is released at `until`, and the backend
-// lets it end by itself in case this process is gone by then.
+// lets it end by itself in case this process is gone by then. One that was held too long is kept by
+// the backend for longer than its deadline says, which is its limit.
 void Coordinator::retain(RemoteHold& hold, Clock::time_point until, Call* call) {
   holds_.set_retained(hold);
-  hold.retention.until = std::min(until, hold.deadline_point());
+  hold.retention.until = hold.held_too_long ? until : std::min(until, hold.deadline_point());
   holds_.due_by(hold.retention.until);
   send_expire(hold);
   hold.release_waiter = call;
@@ -279,7 +281,7 @@ void Coordinator::abandon(RemoteHold& claim) {
 
 void Coordinator::tick_release(RemoteHold& hold) {
   if (hold.stage == Stage::retained) {
-    if (now() < hold.retention.until && !hold.is_lost(now())) return;
+    if (now() < hold.retention.until && (!hold.is_lost(now()) || hold.held_too_long)) return;
     answer_retained(hold, Answer::granted);
     start_release(hold, nullptr);
     return dispatch_waiters();

@@ -241,6 +241,28 @@ TEST(CoordinatorLimit, AReaderThatIsHeldTooLongDoesNotEndTheOthers) {
   script.expect_given_back();
 }
 
+TEST(CoordinatorLimit, AReaderThatIsHeldTooLongDoesNotEndWhatAnotherRetains) {
+  CoordinatorSettings settings = with_cohorts();
+  settings.expires = true;
+  Readers script(30s, settings);
+  Caller& other = script.join();
+  Caller& inner = script.acquire(READ, 1s, watchdog.held_at_most(2s), script.first().owner);
+  EXPECT_EQ(inner.answer, Answer::granted);
+  EXPECT_EQ(script.release(other, 5s).answer, Answer::granted);
+  script.pass(2s);
+  EXPECT_TRUE(script.lost(script.first()));
+  EXPECT_TRUE(script.release(inner).held_too_long);
+  EXPECT_TRUE(script.release(script.first()).held_too_long);
+  EXPECT_EQ(script.sent(), "verify 1");
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "expire 1");
+  script.answer(Kind::granted);
+  script.pass(2'999ms);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(1ms);
+  script.expect_given_back();
+}
+
 TEST(CoordinatorLimit, AReaderWithALongerLimitOrNoneHasAHoldOfItsOwn) {
   Readers script(watchdog.held_at_most(5s));
   Caller& same = script.join(watchdog.held_at_most(5s));
