@@ -41,7 +41,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-build test-night test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
-.PHONY: format format-check tidy asan asan-build asan-stores tsan messages fuzz interop other-languages install packages newer-compiler lanes conan wheel routes abi deps docs shots clean
+.PHONY: format format-check tidy asan asan-stores tsan messages fuzz interop other-languages install packages newer-compiler lanes conan wheel routes abi deps docs shots clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -126,11 +126,9 @@ nightly:
 annotations:
 	@scripts/annotations.sh
 
-asan-build:
+asan:
 	@scripts/deps.sh clang
 	$(call build,asan)
-
-asan: asan-build
 	$(call ctest,asan) -LE '^(consumer|compile_fail|tidy|stores|chaos|night)$$'
 
 asan-stores: deps-stores

@@ -38,7 +38,8 @@ std::string environment(const char* name) {
 
 JavaPeer::JavaPeer(const std::string& uris, std::chrono::milliseconds watchdog,
                    const std::string& sharded, const std::vector<std::string>& options) {
-  std::vector<std::string> arguments{"java"};
+  // A peer lives for seconds: what a second compiler and threads of a collector win comes too late.
+  std::vector<std::string> arguments{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.insert(arguments.end(),
                    {"-cp", environment("LATCHKEY_INTEROP_CLASSPATH"),
