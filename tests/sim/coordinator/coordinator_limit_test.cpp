@@ -1,4 +1,5 @@
 // held_at_most: the last renewal, the loss, and which local hold the limit is of.
+// tidy: long-file because each way in which a limit meets a hold is one schedule
 #include <chrono>
 
 #include <gtest/gtest.h>
