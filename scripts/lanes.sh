@@ -123,7 +123,7 @@ lane_stores() {
 lane_readme() {
   local status=0
   apt-get update -qq && install_packages git make || { cat build/apt.log; return 1; }
-  build=build/test
+  build=build/test cxx=g++
   make demo && make test || status=1
   count
   report "$passed" "$failed" "make demo, make test $names_of_failed"
