@@ -20,16 +20,18 @@ namespace latchkey::tests {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::microseconds;
+using std::chrono::microseconds, std::chrono::milliseconds;
 
 constexpr std::size_t threads = 2;  // in each of the four processes
 
 /// The first two processes are C++, the others Java.
 using Shares = std::array<Share, 4>;
 
-/// Processes that contend with two threads each, of a lock type and with a time inside.
-class TurnsWithJava : public InteropTest,
-                      public ::testing::WithParamInterface<std::tuple<LockType, microseconds>> {
+/// Processes that contend with two threads each, of a lock type and with a time inside. Those of C++
+/// may keep what they have released (Options::cache).
+class TurnsWithJava
+    : public InteropTest,
+      public ::testing::WithParamInterface<std::tuple<LockType, microseconds, milliseconds>> {
  protected:
   static void SetUpTestSuite() {
     second_java_ = std::make_unique<JavaPeer>(Deployment::of(DeploymentKind::server).addresses(),
@@ -40,7 +42,7 @@ class TurnsWithJava : public InteropTest,
   TurnsWithJava() : InteropTest(DeploymentKind::server) {}
 
   /// Returns the share of each process.
-  Shares run(std::chrono::milliseconds window, std::uint64_t warm) {
+  Shares run(milliseconds window, std::uint64_t warm) {
     std::vector<std::future<std::string>> cpp = start_cpp_processes(),
                                           java = start_java_processes();
     run_.measure(window, warm);
@@ -62,7 +64,7 @@ class TurnsWithJava : public InteropTest,
     for (std::size_t first : {std::size_t{0}, threads}) {
       processes.push_back(std::async(std::launch::async, [this, first] {
         return in_child([&](Findings& findings) {
-          const Locks locks = deployment_.connect();
+          const Locks locks = deployment_.connect({.cache = cache_});
           std::vector<std::future<std::string>> running;
           for (std::size_t thread = 0; thread < threads; ++thread) {
             running.push_back(std::async(std::launch::async, [&, number = first + thread] {
@@ -96,6 +98,7 @@ class TurnsWithJava : public InteropTest,
   inline static std::unique_ptr<JavaPeer> second_java_;
   const LockType type_ = std::get<0>(GetParam());
   const microseconds inside_ = std::get<1>(GetParam());
+  const milliseconds cache_ = std::get<2>(GetParam());
 };
 
 // Which of its clients Redisson lets win is not up to latchkey, so they are judged together.
@@ -121,14 +124,20 @@ TEST_P(TurnsWithJava, NeitherSideStarvesAndNobodyWaitsForASecond) {
   for (const Share& share : shares) EXPECT_LT(share.longest_wait, 1s + run_.stalled());
 }
 
+std::string name_of(const ::testing::TestParamInfo<TurnsWithJava::ParamType>& each) {
+  return std::string(to_string(std::get<0>(each.param))) + '_' +
+         std::to_string(std::get<1>(each.param).count()) + "us";
+}
+using ::testing::Combine, ::testing::Values;
 INSTANTIATE_TEST_SUITE_P(Server, TurnsWithJava,
-                         ::testing::Combine(::testing::Values(LockType::REENTRANT, LockType::WRITE,
-                                                              LockType::FENCED, LockType::FAIR),
-                                            ::testing::Values(0us, 1'000us)),
-                         [](const auto& each) {
-                           return std::string(to_string(std::get<0>(each.param))) + '_' +
-                                  std::to_string(std::get<1>(each.param).count()) + "us";
-                         });
+                         Combine(Values(LockType::REENTRANT, LockType::WRITE, LockType::FENCED,
+                                        LockType::FAIR),
+                                 Values(0us, 1'000us), Values(0ms)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(IdleLocks, TurnsWithJava,
+                         Combine(Values(LockType::REENTRANT, LockType::WRITE, LockType::FENCED),
+                                 Values(1'000us), Values(100ms)),
+                         name_of);
 
 }  // namespace
 }  // namespace latchkey::tests

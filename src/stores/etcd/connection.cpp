@@ -101,7 +101,7 @@ void EtcdConnection::check_reads() {
   });
 }
 
-CallId EtcdConnection::call(Method method, std::string_view message, OnEnd on_end) {
+RequestId EtcdConnection::call(Method method, std::string_view message, OnEnd on_end) {
   return calls_.call(method, message, [this, on_end = std::move(on_end)](CallEnd&& end) {
     if (end.status == GrpcStatus::no_answer) {
       answered(end);

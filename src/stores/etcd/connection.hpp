@@ -23,13 +23,13 @@ class EtcdConnection final : public http2::HttpConnection {
 
   /// Only while the link is up. `on_end` gets an end that breaks the link, too, and may start no
   /// call then.
-  CallId call(Method method, std::string_view message, OnEnd on_end);
+  RequestId call(Method method, std::string_view message, OnEnd on_end);
   /// A stream of watches. Its end says nothing about the connection: proxies end streams on which
   /// nothing happens.
-  CallId open_watches(OnMessage on_message, OnEnd on_end) {
+  RequestId open_watches(OnMessage on_message, OnEnd on_end) {
     return calls_.open_stream(Method::watch, std::move(on_message), std::move(on_end));
   }
-  void send(CallId stream, std::string_view message) { calls_.send(stream, message); }
+  void send(RequestId stream, std::string_view message) { calls_.send(stream, message); }
 
  private:
   void check() override;

@@ -88,7 +88,7 @@ class Watches {
   /// Those whose creation on this stream was not requested yet, and cancelled ones among them.
   std::deque<Id> awaited_to_create_, holds_to_create_;
   Id last_ = 0;
-  CallId stream_ = 0;
+  RequestId stream_ = 0;
   Id creating_ = 0;                              ///< the one whose creation is under way
   std::unordered_map<std::int64_t, Id> served_;  ///< by etcd's ids
   Clock::time_point opens_at_ = Clock::never();  ///< the next stream, after one that has ended

@@ -12,6 +12,7 @@
 #include "chaos/deployment/redis/redisson.hpp"
 #include "chaos/deployment/redis/sentinels.hpp"
 #include "chaos/deployment/redis/single_server.hpp"
+#include "chaos/deployment/redis/with_idle_locks.hpp"
 #include "chaos/deployment/redis/with_tool.hpp"
 #include "chaos/deployment/stores/stores.hpp"
 #include "chaos/worker/lock_source.hpp"
@@ -64,6 +65,7 @@ std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
     case DeploymentKind::all:
     case DeploymentKind::single: return std::make_unique<SingleServer>();
     case DeploymentKind::tool: return std::make_unique<SharedWithTool>();
+    case DeploymentKind::idle: return std::make_unique<WithIdleLocks>();
     case DeploymentKind::cluster: return std::make_unique<Cluster>();
     case DeploymentKind::sentinel: return std::make_unique<Sentinels>(0);
     case DeploymentKind::redisson: return std::make_unique<SharedWithRedisson>();

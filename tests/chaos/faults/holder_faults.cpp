@@ -47,7 +47,7 @@ std::optional<int> find_key(WorkerState& worker, std::optional<Wish> wish, Nanos
 // Workers that lock with the tool, or with another library, make no visits to order.
 bool FaultInjector::takes_wishes(std::uint32_t worker) const {
   const WorkerKind kind = deployment_.worker_kind(worker);
-  return kind == WorkerKind::threads || kind == WorkerKind::coroutines;
+  return kind != WorkerKind::redisson && kind != WorkerKind::tool;
 }
 
 void FaultInjector::ask_for_holder(const PlannedFault& fault) {

@@ -29,8 +29,8 @@ constexpr std::array client_names{
 
 /// In the order of DeploymentKind.
 constexpr std::array deployment_names{"all",       "stores", "single",     "cluster",  "sentinel",
-                                      "confirmed", "quorum", "tool",       "redisson", "etcd",
-                                      "mongodb",   "mysql",  "postgresql", "zookeeper"};
+                                      "confirmed", "quorum", "tool",       "idle",     "redisson",
+                                      "etcd",      "mongodb", "mysql", "postgresql", "zookeeper"};
 
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;
@@ -156,7 +156,7 @@ const char* name_of(DeploymentKind kind) noexcept {
 std::vector<DeploymentKind> deployments_of(DeploymentKind kind) {
   using enum DeploymentKind;
   switch (kind) {
-    case all: return {single, cluster, sentinel, confirmed, quorum, tool};
+    case all: return {single, cluster, sentinel, confirmed, quorum, tool, idle};
     case stores: return {etcd, mongodb, mysql, postgresql, zookeeper};
     default: return {kind};
   }

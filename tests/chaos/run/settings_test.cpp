@@ -51,7 +51,7 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
   EXPECT_EQ(message({"--workers", "9"}), "expected 1 to 8, not '9'");
   EXPECT_EQ(message({"--deployment", "x"}),
             "unknown deployment 'x'; expected all, stores, single, cluster, sentinel, confirmed, "
-            "quorum, tool, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
+            "quorum, tool, idle, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
   EXPECT_EQ(message({"--deployment", "tool", "--workers", "2"}),
             "--deployment tool needs --workers 3 or more");
   EXPECT_EQ(message({"--deployment", "tool"}), "accepted");

@@ -34,7 +34,8 @@ class LatchkeyHold : public HeldLock {
   const std::uint64_t limits_before_;  ///< how many losses of the key were named before
 };
 
-Locks connect_worker(const std::string& uri);
+Locks connect_worker(const std::string& uri,
+                     std::chrono::milliseconds cache = std::chrono::milliseconds(0));
 
 /// Acquires on the calling thread, which waits itself. Null: busy.
 std::unique_ptr<HeldLock> acquire_blocking(const Locks& locks, const Request& request);

@@ -42,7 +42,8 @@ class LimitLosses final : public Listener {
 
 class LatchkeySources final : public LockSources {
  public:
-  explicit LatchkeySources(const std::string& uri) : uri_(uri), locks_(connect_worker(uri)) {}
+  LatchkeySources(const std::string& uri, std::chrono::milliseconds cache)
+      : uri_(uri), locks_(connect_worker(uri, cache)) {}
   ~LatchkeySources() override { locks_.close(2s); }
   LatchkeySources(const LatchkeySources&) = delete;
   LatchkeySources& operator=(const LatchkeySources&) = delete;
@@ -79,11 +80,12 @@ LatchkeyHold::LatchkeyHold(Hold hold)
 
 bool LatchkeyHold::limit_named() const { return LimitLosses::all()->of(key_) != limits_before_; }
 
-Locks connect_worker(const std::string& uri) {
+Locks connect_worker(const std::string& uri, std::chrono::milliseconds cache) {
   return Locks::connect(uri, {.watchdog = watchdog_period,
                               .command_timeout = 500ms,
                               .unavailable_after = 3s,
                               .startup = Startup::allow_down,
+                              .cache = cache,
                               .listener = LimitLosses::all()});
 }
 
@@ -105,8 +107,9 @@ std::unique_ptr<HeldLock> acquire_without_threads(const std::string& uri, const 
 
 std::string name_of_key(std::uint32_t key) { return std::string(key_names.at(key)); }
 
-std::unique_ptr<LockSources> latchkey_sources(const std::string& uri) {
-  return std::make_unique<LatchkeySources>(uri);
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri,
+                                              std::chrono::milliseconds cache) {
+  return std::make_unique<LatchkeySources>(uri, cache);
 }
 
 }  // namespace latchkey::chaos

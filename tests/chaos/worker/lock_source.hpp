@@ -99,6 +99,7 @@ constexpr LockTypes bit_of(LockType type) noexcept {
 /// Who acquires in a worker's process.
 enum class WorkerKind : std::uint8_t {
   threads,
+  idle,        ///< threads whose process keeps what it has released (Options::cache)
   coroutines,  ///< all on one thread; those of the workload wait for them
   redisson,    ///< threads of a Java process; those of the workload wait for them
   tool,        ///< a program of its own for each visit: `latchkey run`
@@ -108,6 +109,8 @@ enum class WorkerKind : std::uint8_t {
 inline constexpr int tool_worker = 2;
 
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
+/// Options::cache of a worker that keeps what it has released.
+inline constexpr std::chrono::milliseconds idle_time{100};
 
 /// The key of a semaphore, and how many permits it has.
 inline constexpr std::uint32_t semaphore_key = 8;
@@ -115,7 +118,8 @@ inline constexpr int semaphore_permits = 3;
 
 std::string name_of_key(std::uint32_t key);
 
-std::unique_ptr<LockSources> latchkey_sources(const std::string& uri);
+std::unique_ptr<LockSources> latchkey_sources(const std::string& uri,
+                                              std::chrono::milliseconds cache);
 std::unique_ptr<LockSources> coroutine_sources(const std::string& uri);
 /// The type that a worker of Redisson asks for.
 ///

@@ -53,7 +53,8 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, Shared
   if (arguments.kind == WorkerKind::tool) {
     return tool_sources(arguments.uri, shared.workers.at(arguments.worker));
   }
-  return latchkey_sources(arguments.uri);
+  const bool idle = arguments.kind == WorkerKind::idle;
+  return latchkey_sources(arguments.uri, idle ? idle_time : std::chrono::milliseconds(0));
 }
 
 /// Records a visit of the first thread, so that the judge asks which fault explains the refusal.

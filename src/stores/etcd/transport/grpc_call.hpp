@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,8 +36,6 @@ struct CallEnd {
   [[nodiscard]] bool ok() const noexcept { return status == GrpcStatus::ok; }
 };
 
-/// 0: none.
-using CallId = std::uint64_t;
 using OnEnd = std::function<void(CallEnd&&)>;
 using OnMessage = std::function<void(std::string_view)>;
 

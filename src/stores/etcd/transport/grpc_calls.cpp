@@ -66,7 +66,7 @@ http2::HttpRequest GrpcCalls::request_of(Method method) const {
   return request;
 }
 
-CallId GrpcCalls::call(Method method, std::string_view message, OnEnd on_end) {
+RequestId GrpcCalls::call(Method method, std::string_view message, OnEnd on_end) {
   http2::HttpRequest request = request_of(method);
   request.body = with_prefix(message);
   return http_.request(
@@ -77,7 +77,7 @@ CallId GrpcCalls::call(Method method, std::string_view message, OnEnd on_end) {
       [this](const std::string& received) { check_size(http_, received); });
 }
 
-CallId GrpcCalls::open_stream(Method method, OnMessage on_message, OnEnd on_end) {
+RequestId GrpcCalls::open_stream(Method method, OnMessage on_message, OnEnd on_end) {
   http2::HttpRequest request = request_of(method);
   request.body_ends = http2::Http2Session::BodyEnds::never;
   return http_.open_stream(
@@ -91,7 +91,7 @@ CallId GrpcCalls::open_stream(Method method, OnMessage on_message, OnEnd on_end)
       [on_end = std::move(on_end)](http2::HttpEnd&& end) { on_end(end_of(end)); });
 }
 
-void GrpcCalls::send(CallId stream, std::string_view message) {
+void GrpcCalls::send(RequestId stream, std::string_view message) {
   http_.append(stream, with_prefix(message));
 }
 

@@ -11,6 +11,8 @@
 
 namespace latchkey::inline v1::detail::etcd {
 
+using http2::RequestId;
+
 inline constexpr http2::HttpDialect grpc_dialect{{"etcd", "gRPC", "etcd://", "etcds://"},
                                                  std::size_t{256} << 20U,
                                                  {"grpc-status", "grpc-message"}};
@@ -26,11 +28,11 @@ class GrpcCalls {
   /// Identifies the user in the calls that follow; empty: nobody.
   void use_token(std::string token) { token_ = std::move(token); }
 
-  CallId call(Method method, std::string_view message, OnEnd on_end);
+  RequestId call(Method method, std::string_view message, OnEnd on_end);
   /// Sends (by `send`) and receives any number of messages.
-  CallId open_stream(Method method, OnMessage on_message, OnEnd on_end);
+  RequestId open_stream(Method method, OnMessage on_message, OnEnd on_end);
   /// One more message of a stream. Nothing if it has ended.
-  void send(CallId stream, std::string_view message);
+  void send(RequestId stream, std::string_view message);
 
  private:
   [[nodiscard]] http2::HttpRequest request_of(Method method) const;
