@@ -27,8 +27,8 @@ constexpr std::size_t threads = 2;  // in each of the four processes
 /// The first two processes are C++, the others Java.
 using Shares = std::array<Share, 4>;
 
-/// Processes that contend with two threads each, of a lock type and with a time inside. Those of C++
-/// may keep what they have released (Options::cache).
+/// Processes that contend with two threads each, of a lock type and with a time inside. Those of
+/// C++ may keep what they have released (Options::cache).
 class TurnsWithJava
     : public InteropTest,
       public ::testing::WithParamInterface<std::tuple<LockType, microseconds, milliseconds>> {

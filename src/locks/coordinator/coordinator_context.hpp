@@ -58,6 +58,13 @@ struct CoordinatorSettings {
   }
 };
 
+/// Whether holds may become idle (CoordinatorSettings::cache).
+enum class KeepsIdle : std::uint8_t {
+  yes,
+  not_yet,    ///< the backend was not there: whether it tells of those who wait is not known
+  no_longer,  ///< no Locks is left
+};
+
 /// Settings, fresh hold ids and chance. Guarded by the shard's mutex.
 class CoordinatorContext {
  public:
@@ -97,7 +104,7 @@ class CoordinatorContext {
   LockSpace* space = nullptr;      ///< whose shard this is; null in the simulator
   std::uint32_t hold_objects = 0;  ///< Hold objects granted and not yet released
   std::uint8_t idle_holds = 0;     ///< RemoteHold::Stage::idle
-  bool keeps_none = false;         ///< no Locks is left: no hold is kept idle
+  KeepsIdle keeps_idle = KeepsIdle::yes;
   bool closed = false;
   /// The only connection of the backend is down, by its last notification.
   bool link_is_down = false;

@@ -38,7 +38,7 @@ void IdleHold::reserve_tokens(Coordinator& home, RemoteHold& claim) {
 bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
   const CoordinatorContext& shard = *home.shard_;
   if (!are_kept(home, hold.type) || !home.waiters_.empty() || shard.closed) return false;
-  if (shard.keeps_none) return false;
+  if (shard.keeps_idle != KeepsIdle::yes) return false;
   if (shard.link_is_down || shard.idle_holds >= most_idle_holds) return false;
   if (home.holds_.idle() != nullptr || !hold.is_settled() || hold.pins > 0) return false;
   if (hold.recall == Recall::wanted || hold.revoked.load(std::memory_order_relaxed)) return false;

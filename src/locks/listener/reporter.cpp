@@ -84,18 +84,25 @@ void Reporter::publish(const Event& event) noexcept {
 
 void Reporter::warn() {
   const std::string warning = backend_.warning();
-  if (warning.empty()) return;
-  Event event;
-  event.kind = Event::Kind::warning;
-  event.text = backend_.describe() + ": " + warning;
-  publish(event);
+  if (!warning.empty()) warn(": " + warning);
+}
+
+void Reporter::warn(std::string_view text) noexcept {
+  try {
+    Event event;
+    event.kind = Event::Kind::warning;
+    event.text = backend_.describe() + std::string(text);
+    publish(event);
+  } catch (const std::bad_alloc&) {
+    count_unreported(1);
+  }
 }
 
 void Reporter::warning_changed() noexcept {
   try {
     warn();
   } catch (const std::bad_alloc&) {
-    return;  // no memory is left to report it with
+    count_unreported(1);
   }
 }
 

@@ -53,6 +53,8 @@ class Reporter {
   // --- the backend ---
   /// Publishes Backend::warning.
   void warn();
+  /// Publishes a warning about the backend, of which `text` is the clause after its name.
+  void warn(std::string_view text) noexcept;
   /// A notification said that Backend::warning has changed.
   void warning_changed() noexcept;
   /// Reports the connections that the backend has when its Locks are made.

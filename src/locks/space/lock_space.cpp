@@ -8,7 +8,9 @@
 #include <atomic>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <latchkey/call_observer.hpp>
 
@@ -43,6 +45,17 @@ Options checked(Options options) {
   return options;
 }
 
+constexpr std::string_view no_recalls =
+    " does not tell of those who wait for an idle lock (Options::cache); a Redis 7.0.5 or later "
+    "that is no cluster does, with Options::watch_holds, without min_replicas, for a user who may "
+    "use CLIENT KILL and CLIENT TRACKING";
+
+/// Whether what `backend` offers is not known yet (Startup::allow_down).
+bool is_absent(const Backend& backend) {
+  const std::vector<Connection> all = backend.connections();
+  return !all.empty() && std::ranges::none_of(all, &Connection::up);
+}
+
 /// The capabilities of `backend`. Throws std::invalid_argument unless it offers what `options`
 /// need.
 Capabilities checked(const Backend& backend, const Options& options) {
@@ -50,11 +63,9 @@ Capabilities checked(const Backend& backend, const Options& options) {
   if (const std::string why = offered.why_not(options.watchdog); !why.empty()) {
     throw std::invalid_argument(backend.describe() + ' ' + why + " (Options::watchdog)");
   }
-  if (options.cache.count() != 0 && !offered.recalls && !offered.one_process) {
-    throw std::invalid_argument(
-        backend.describe() +
-        " does not tell of those who wait for an idle lock (Options::cache); Redis 7.0.5 and later "
-        "do, with Options::watch_holds and without min_replicas");
+  const bool tells = offered.recalls || offered.one_process;
+  if (options.cache.count() != 0 && !tells && !is_absent(backend)) {
+    throw std::invalid_argument(backend.describe() + std::string(no_recalls));
   }
   return offered;
 }
@@ -73,7 +84,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.lease_granularity = capabilities.lease_granularity;
   settings.command_timeout = options.command_timeout;
   settings.unavailable_after = options.unavailable_after;
-  if (capabilities.recalls) settings.cache = options.cache;
+  if (!capabilities.one_process) settings.cache = options.cache;
   settings.pushes = capabilities.pushes;
   settings.grants = capabilities.pushes && capabilities.grants;
   settings.in_order = capabilities.in_order;
@@ -111,7 +122,8 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       driver_({clock_, *backend_, *this, reporter_, closers_, due_times_}),
       timer_({driver_, due_times_, latch_waits_, reporter_, clock_, *backend_, *this}),
       direct_requests_(driver_, clock_),
-      latch_waits_(*this) {
+      latch_waits_(*this),
+      recalls_are_unknown_(settings_.cache.count() != 0 && !capabilities_.recalls) {
   if (options_.call_observer != nullptr && options_.call_observer->wants_calls()) {
     calls_may_be_observed.store(true, std::memory_order_relaxed);
   }
@@ -120,6 +132,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
   static_cast<void>(Parker::mine());  // parkers take part in forks from now on
   if (options_.announce) settings_.announced_time = &clock_;
   driver_.start(*this, settings_);
+  if (recalls_are_unknown_) driver_.keep_idle(KeepsIdle::not_yet);
   LiveSpaces::add(*this);  // before the space, so that a fork locks its mutex first
   try {
     register_fork_participant(ForkLevel::locks, *this);
@@ -210,8 +223,16 @@ void LockSpace::notified(const Notification& notification) noexcept {
   if (is_about_a_link(notification.kind)) {
     reporter_.link_changed(notification);
     latch_waits_.notify_all();
+    const bool up = notification.kind == Notification::Kind::link_up;
+    if (up && settings_.cache.count() != 0) learn_of_recalls();
   }
   driver_.notified(notification);
+}
+
+void LockSpace::learn_of_recalls() noexcept {
+  if (!recalls_are_unknown_.exchange(false)) return;
+  if (backend_->capabilities().recalls) return driver_.keep_idle(KeepsIdle::yes);
+  reporter_.warn(no_recalls);
 }
 
 // --- the end ---
@@ -234,7 +255,7 @@ void LockSpace::close(std::chrono::milliseconds drain, const std::stop_token& hu
 
 // Without memory for the wait they end by their leases, if the releases are lost with the backend.
 void LockSpace::end_idle_holds() noexcept {
-  driver_.keep_none();
+  driver_.keep_idle(KeepsIdle::no_longer);
   bool any = false;
   driver_.for_each_coordinator(
       [&](Coordinator& each, EventContext& context) { any = IdleHold::end(each, context) || any; });

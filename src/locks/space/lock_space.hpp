@@ -214,6 +214,8 @@ class LockSpace final : public Sink, public ForkParticipant {
                std::chrono::milliseconds linger, const ErrorContext* context);
   /// `request` may take an idle hold of this process away, which is given back before.
   void end_idle_hold_for(const Request& request) noexcept;
+  /// The first connection is up: whether holds may become idle.
+  void learn_of_recalls() noexcept;
   /// Returns `granted` or `gone`, and throws for any other outcome.
   Outcome::Kind kind_or_throw(const DirectRequest& answered) const;
   /// No Locks and no Lock is left: gives back what nobody holds, within `command_timeout`.
@@ -242,6 +244,8 @@ class LockSpace final : public Sink, public ForkParticipant {
   Lifetime lifetime_;
   std::weak_ptr<SpaceRef> reference_;
   std::atomic<bool> watches_loops_{false};
+  /// The backend was not there, and holds are to become idle.
+  std::atomic<bool> recalls_are_unknown_;
 };
 
 }  // namespace latchkey::inline v1::detail

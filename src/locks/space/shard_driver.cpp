@@ -195,10 +195,11 @@ void ShardDriver::refuse_calls() noexcept {
   }
 }
 
-void ShardDriver::keep_none() noexcept {
+void ShardDriver::keep_idle(KeepsIdle whether) noexcept {
   for (Shard& shard : shards_) {
     const ScopedLock lock(shard.mutex);
-    shard.context.keeps_none = true;
+    KeepsIdle& its = shard.context.keeps_idle;
+    if (its != KeepsIdle::no_longer) its = whether;
   }
 }
 

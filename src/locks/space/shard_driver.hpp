@@ -193,8 +193,8 @@ class ShardDriver final : public ImmediateBackend {
   // --- the end ---
   /// From now on every acquire ends as closed.
   void refuse_calls() noexcept;
-  /// From now on no hold becomes idle.
-  void keep_none() noexcept;
+  /// From now on, unless it was `no_longer`.
+  void keep_idle(KeepsIdle whether) noexcept;
   /// Whether `question` is true of some coordinator.
   [[nodiscard]] bool any(bool (Coordinator::*question)() const) noexcept;
 

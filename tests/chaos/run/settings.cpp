@@ -28,9 +28,9 @@ constexpr std::array client_names{
     ClientName{Client::never_lost, "never-lost"}};
 
 /// In the order of DeploymentKind.
-constexpr std::array deployment_names{"all",       "stores", "single",     "cluster",  "sentinel",
-                                      "confirmed", "quorum", "tool",       "idle",     "redisson",
-                                      "etcd",      "mongodb", "mysql", "postgresql", "zookeeper"};
+constexpr std::array deployment_names{"all",       "stores",  "single", "cluster",    "sentinel",
+                                      "confirmed", "quorum",  "tool",   "idle",       "redisson",
+                                      "etcd",      "mongodb", "mysql",  "postgresql", "zookeeper"};
 
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;

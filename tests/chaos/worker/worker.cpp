@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <cstring>
+#include <stdexcept>
 
 #include <thread>
 
@@ -77,6 +78,9 @@ std::unique_ptr<LockSources> permitted_sources(const WorkerArguments& arguments,
     } catch (const BackendRefused& refused) {
       note_refusal(shared.workers.at(arguments.worker).threads[0], arguments.worker, called,
                    refused.what());
+    } catch (const std::invalid_argument& refused) {  // what idle locks need
+      note_refusal(shared.workers.at(arguments.worker).threads[0], arguments.worker, called,
+                   refused.what());
     }
   }
 }
@@ -91,9 +95,14 @@ int run_worker(const WorkerArguments& arguments) {
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < arguments.threads; ++thread) {
     threads.emplace_back([&, thread, source = sources->make(thread)] {
-      const bool redisson = arguments.kind == WorkerKind::redisson;
       Workload(*memory,
-               {arguments.worker, thread, arguments.seed, plain, redisson, arguments.types},
+               {.worker = arguments.worker,
+                .thread = thread,
+                .seed = arguments.seed,
+                .plain = plain,
+                .redisson = arguments.kind == WorkerKind::redisson,
+                .idle = arguments.kind == WorkerKind::idle,
+                .types = arguments.types},
                *source)
           .run();
     });

@@ -32,6 +32,7 @@ class Workload {
     std::uint64_t seed = 0;
     bool plain = false;     ///< REENTRANT only, and long visits: for clients without types
     bool redisson = false;  ///< locks with Redisson
+    bool idle = false;      ///< one thread nearly always asks for a key of its worker's own
     LockTypes types = 0;    ///< that are offered; REENTRANT instead of another one
   };
 
@@ -49,6 +50,7 @@ class Workload {
  private:
   [[nodiscard]] bool is_hot() const noexcept { return place_.thread < hot_threads; }
   Request draw_request();
+  void draw_key(Request& request);
   Request draw_request_for(Wish wish);
   LockType draw_type(std::uint32_t key);
   LockType draw_usual_type(std::uint32_t key);

@@ -42,15 +42,33 @@ std::size_t Workload::draw_allocation(const Visit& visit) {
   return visit.lack == Lack::memory ? 1 + random_() % 12 : 0;
 }
 
-Request Workload::draw_request() {
-  Request request;
-  if (place_.plain) {
+// After another process has asked for a key, nothing is kept for a second, and nothing becomes idle
+// while a thread of the process waits. So one thread of each worker has a key for which others ask
+// seldom.
+void Workload::draw_key(Request& request) {
+  using enum LockType;
+  static constexpr std::array<std::uint32_t, 4> own{1, 5, 6, 7}, shared{2, 3, 4, semaphore_key};
+  static constexpr std::array types{FENCED, WRITE, FENCED, REENTRANT};
+  const bool usual = !place_.idle || is_hot() || random_() % 1'024 == 0;
+  if (!usual && place_.thread == hot_threads) {
+    request.key = own[place_.worker % own.size()];
+    request.type = types[place_.worker % types.size()];
+    return;
+  }
+  if (!usual) {
+    request.key = shared[random_() % shared.size()];
+  } else if (place_.plain) {
     request.key = place_.thread % 2;
   } else if (!is_hot()) {
     const std::uint32_t keys = abilities_.permits ? key_count - 1 : semaphore_key - 1;
     request.key = static_cast<std::uint32_t>(1 + random_() % keys);
   }
   request.type = draw_type(request.key);
+}
+
+Request Workload::draw_request() {
+  Request request;
+  draw_key(request);
   static constexpr std::array<Lease, 3> leases{400ms, 1'200ms, watchdog};
   request.lease = place_.plain ? Lease(400ms) : leases[random_() % leases.size()];
   // Redisson renews a lock without reporting its loss, so nobody could say until when it is held.

@@ -218,12 +218,40 @@ TEST_F(RedisIdle, AStoreThatTellsNothingRefusesTheOption) {
     return {};
   };
   const std::string why =
-      "does not tell of those who wait for an idle lock (Options::cache); Redis 7.0.5 and later "
-      "do, with Options::watch_holds and without min_replicas";
+      " does not tell of those who wait for an idle lock (Options::cache); a Redis 7.0.5 or later "
+      "that is no cluster does, with Options::watch_holds, without min_replicas, for a user who "
+      "may "
+      "use CLIENT KILL and CLIENT TRACKING";
   EXPECT_THAT(refusal(server_.tcp_uri(), {.watch_holds = false}), HasSubstr(why));
   EXPECT_THAT(refusal("redis+set://127.0.0.1:" + std::to_string(server_.port()), {}),
               HasSubstr(why));
   EXPECT_EQ(refusal("memory:", {}), "");
+}
+
+// Whether it tells is known from the first connection on.
+TEST_F(RedisIdle, AServerThatWasAwayAtFirstTellsOnceItIsThere) {
+  for (const bool watches : {true, false}) {
+    server_.kill();
+    Recorder recorder;
+    const Locks locks = connect({.startup = Startup::allow_down,
+                                 .watch_holds = watches,
+                                 .cache = long_time,
+                                 .listener = &recorder});
+    EXPECT_THROW(use(locks, "k"), BackendUnavailable);
+    server_.start();
+    client_ = server_.client();
+    EXPECT_TRUE(eventually([&] {
+      try {
+        use(locks, "k");
+      } catch (const BackendUnavailable&) {
+        return false;
+      }
+      return is_locked("k") == watches;
+    }));
+    // That it cannot be reached, and that it does not tell.
+    const std::size_t warnings = watches ? 1 : 2;
+    EXPECT_TRUE(eventually([&] { return recorder.count(Event::Kind::warning) == warnings; }));
+  }
 }
 
 TEST_F(RedisIdle, TheTimeHasALimit) {

@@ -6,13 +6,12 @@
 
 namespace latchkey::chaos {
 
-/// A single server on which all workers but that of coroutines and the last of four keep what they
-/// have released.
+/// A single server, on which each worker has a key that others seldom ask for, and keeps what it
+/// has released.
 class WithIdleLocks final : public SingleServer {
  public:
-  [[nodiscard]] WorkerKind worker_kind(std::uint32_t worker) const noexcept override {
-    const WorkerKind kind = SingleServer::worker_kind(worker);
-    return kind == WorkerKind::threads && worker != 3 ? WorkerKind::idle : kind;
+  [[nodiscard]] WorkerKind worker_kind(std::uint32_t /*worker*/) const noexcept override {
+    return WorkerKind::idle;
   }
 };
 
