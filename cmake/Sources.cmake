@@ -120,6 +120,7 @@ set(latchkey_sources
   src/locks/multi/multi_acquire.cpp
   src/locks/multi/multi_acquire_plan.cpp
   src/locks/multi/multi_lock.cpp
+  src/locks/observed_run.cpp
   src/locks/semaphore.cpp
   src/locks/space/announcement.cpp
   src/locks/space/blocking_call.cpp

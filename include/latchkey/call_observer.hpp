@@ -59,7 +59,8 @@ class CallObservation {
   /// The call has its lock, and its body is about to run.
   virtual void acquired(const Hold& hold, const AcquireReport& report) noexcept = 0;
   /// The call does not get its lock. `outcome` is timeout, busy, unavailable, refused, cancelled,
-  /// closed, would_deadlock, or `attempt` if none of them fits. `error`: the exception, if there is
+  /// closed, would_deadlock, taken (another run has the instant of a LOCKED_ONCE_PER, or had it),
+  /// or `attempt` if none of them fits. `error`: the exception, if there is
   /// one; a strategy of the call may still keep it from its caller, and run the body.
   virtual void not_acquired(Event::Kind outcome, const AcquireReport& report,
                             const std::exception_ptr& error) noexcept = 0;
@@ -79,9 +80,9 @@ class CallObservation {
 /// to start spans, or to set what is thread-local while a body runs;
 /// OpenTelemetryListener is one.
 ///
-/// LOCKED and LOCKED_BY around bodies and coroutines are observed, and annotations; of a HERE only
-/// its acquire is. Calls without a macro are not. Until the first Locks with an observer are made,
-/// decorated calls cost nothing for it.
+/// LOCKED and LOCKED_BY around bodies and coroutines are observed, LOCKED_ONCE_PER unless it is too
+/// late for its instant, and annotations; of a HERE only its acquire is. Calls without a macro are
+/// not. Until the first Locks with an observer are made, decorated calls cost nothing for it.
 ///
 /// Its functions must not throw, and are called on many threads at once.
 class CallObserver {

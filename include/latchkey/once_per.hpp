@@ -101,6 +101,7 @@ struct OnceRun {
 namespace detail {
 
 struct OnceJob;
+struct ObservedRun;
 class OnceCoroutine;
 
 /// One run, from the attempt to take its instant until it is marked as done. Its destruction after
@@ -138,6 +139,7 @@ class OnceAttempt {
   /// True: the instant may begin. Otherwise the attempt is over.
   [[nodiscard]] bool begin();
   [[nodiscard]] Attempt attempt() const;
+  void acquire(Attempt&& attempt);
   void granted(Hold&& hold);
   void busy(const LockTimeout& error);
   void give_up();
@@ -158,6 +160,8 @@ class OnceAttempt {
   std::chrono::milliseconds mark_lease_{};
   OnceReport report_;
   std::string key_{};
+  /// Reports a decorated call, and ends after its hold; null: nobody observes it.
+  std::unique_ptr<ObservedRun> observed_;
   std::optional<Hold> hold_{};
   Clock::time_point began_{};
 };

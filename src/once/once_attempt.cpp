@@ -1,7 +1,9 @@
 // One run of a OncePer: taking its instant, and marking it.
 // SPDX-License-Identifier: BSL-1.0
+#include <atomic>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,8 @@
 #include <latchkey/owner.hpp>
 
 #include "locks/event_kinds.hpp"
+#include "locks/observed_calls.hpp"
+#include "locks/observed_run.hpp"
 #include "locks/space/error_context.hpp"
 #include "once/once_job.hpp"
 
@@ -45,10 +49,30 @@ OnceAttempt::~OnceAttempt() {
 // Each run has an owner of its own, or a thread would re-enter what it has run.
 void OnceAttempt::take() {
   if (!begin()) return;
+  const bool is_decorated = origin_.site != nullptr;
+  if (is_decorated && calls_may_be_observed.load(std::memory_order_relaxed)) {
+    auto observation = ObservedRun::begin(&job_->locks);
+    if (observation != nullptr) {
+      observed_.reset(new (std::nothrow) ObservedRun(std::move(observation)));
+    }
+  }
+  acquire(attempt());
+}
+
+void OnceAttempt::acquire(Attempt&& attempt) {
+  if (observed_ != nullptr) {
+    attempt.origin = origin_;
+    observed_->acquiring(job_->locks, job_->key, attempt);
+    attempt.origin = origin_of_lock(origin_);
+  }
   try {
-    granted(job_->locks.with_owner(Owner::make()).acquire(key_, attempt()));
+    granted(job_->locks.with_owner(Owner::make()).acquire(key_, attempt));
   } catch (const LockTimeout& error) {
+    if (observed_ != nullptr) observed_->not_acquired(Kind::taken, std::current_exception());
     busy(error);
+  } catch (...) {
+    if (observed_ != nullptr) observed_->not_acquired(std::current_exception(), attempt);
+    throw;
   }
 }
 
@@ -71,12 +95,15 @@ Attempt OnceAttempt::attempt() const {
 // The request may have been under way for long, or this process frozen: see OnceSchedule. A grant
 // that came too late is given back.
 void OnceAttempt::granted(Hold&& hold) {
+  if (observed_ != nullptr) observed_->acquired(hold);
   if (!job_->schedule.is_in_time(report_.instant, job_->now())) {
     const Hold given_back = std::move(hold);
+    if (observed_ != nullptr) observed_->body_ended(&given_back);
     return give_up();
   }
   hold_ = std::move(hold);
   report_.outcome = OnceOutcome::ran;
+  if (observed_ != nullptr) observed_->enter_thread();
 }
 
 void OnceAttempt::busy(const LockTimeout& error) {
@@ -93,6 +120,7 @@ void OnceAttempt::give_up() {
 OnceRun OnceAttempt::run() const { return {report_.instant, hold_->stop_token(), *hold_}; }
 
 void OnceAttempt::finish() {
+  if (observed_ != nullptr) observed_->body_ended(&*hold_);
   try {
     mark();
   } catch (Error& error) {
@@ -137,6 +165,7 @@ void OnceAttempt::marked() noexcept {
 }
 
 void OnceAttempt::not_marked(Error& error) noexcept {
+  if (observed_ != nullptr && observed_->outcome != Kind::lost) observed_->unconfirmed();
   error.note_body_ran();
   hold_.reset();
   publish(Kind::once_failed, error.what());
@@ -171,6 +200,7 @@ void OnceAttempt::note_exception() noexcept {
 }
 
 void OnceAttempt::fail(std::string_view why) noexcept {
+  if (observed_ != nullptr) observed_->body_threw(&*hold_);
   if (job_->on_failure == OnFailure::skip_instant) keep_mark();
   hold_.reset();
   publish(Kind::once_failed, why);

@@ -20,6 +20,7 @@
 
 #include <latchkey/default_locks.hpp>
 #include <latchkey/latchkey.hpp>
+#include <latchkey/locked_once_per.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
 
 #include "opentelemetry/recording_tracer.hpp"
@@ -201,6 +202,17 @@ TEST_F(SpansTest, ABusyLockOfAJobThatIsSkippedIsNoError) {
   EXPECT_FALSE(skipped.failed);
   EXPECT_EQ(skipped.texts.at("latchkey.outcome"), "busy");
   EXPECT_THAT(skipped.event_names(), IsEmpty());
+}
+
+TEST_F(SpansTest, ARunOfAnInstantIsASpanAndOneThatIsTakenIsNoError) {
+  LOCKED_ONCE_PER("report", std::chrono::hours(24)).named("first") AROUND(){};
+  LOCKED_ONCE_PER("report", std::chrono::hours(24)).named("second") AROUND(){};
+  const SpanRecord ran = span("first"), taken = span("second");
+  EXPECT_EQ(ran.texts.at("latchkey.outcome"), "granted");
+  EXPECT_EQ(ran.texts.at("latchkey.key.template"), "report");
+  EXPECT_THAT(ran.event_names(), ElementsAre("lock.acquired", "lock.released"));
+  EXPECT_EQ(taken.texts.at("latchkey.outcome"), "taken");
+  EXPECT_FALSE(taken.failed);
 }
 
 TEST_F(SpansTest, ABodyThatRunsUnlockedRunsInTheSpan) {

@@ -14,7 +14,9 @@
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/locked_once_per.hpp>
 #include <latchkey/locks.hpp>
+#include <latchkey/once_per.hpp>
 #include <latchkey/testing/scoped_locks.hpp>
 
 namespace latchkey {
@@ -128,6 +130,33 @@ TEST_F(CallObserverTest, IsToldOfALoss) {
   EXPECT_THROW(lose(), LockLost);
   EXPECT_THAT(observer.lines, ElementsAre("acquiring 'k:7' of k:{id}", "acquired k:7", "enter",
                                           "leave", "lost", "over"));
+}
+
+TEST_F(CallObserverTest, IsToldOfOneRunForEachInstant) {
+  const auto report = [&](int id) {
+    LOCKED_ONCE_PER("report:{id}", std::chrono::hours(24)) AROUND(id) { note("body"); };
+  };
+  report(7);
+  const std::string& acquired = observer.lines.at(1);
+  EXPECT_THAT(acquired, ::testing::StartsWith("acquired latchkey_once:report:7:"));
+  EXPECT_THAT(observer.lines, ElementsAre("acquiring 'report:7' of report:{id}", acquired, "enter",
+                                          "body", "leave", "released", "over"));
+  observer.lines.clear();
+  report(7);
+  EXPECT_THAT(observer.lines,
+              ElementsAre("acquiring 'report:7' of report:{id}", "taken, thrown", "over"));
+}
+
+TEST_F(CallObserverTest, IsToldOfARunThatFails) {
+  const auto fail = [&] {
+    LOCKED_ONCE_PER("report", std::chrono::hours(24)) AROUND() { throw std::runtime_error("no"); };
+  };
+  EXPECT_THROW(fail(), std::runtime_error);
+  EXPECT_THAT(Lines(observer.lines.begin() + 2, observer.lines.end()),
+              ElementsAre("enter", "threw", "leave", "released", "over"));
+  observer.lines.clear();
+  EXPECT_TRUE(locks.once_per("other", std::chrono::hours(24)).run([] {}));
+  EXPECT_THAT(observer.lines, IsEmpty()) << "it is not a decorated call";
 }
 
 TEST_F(CallObserverTest, NestsWithTheCalls) {
