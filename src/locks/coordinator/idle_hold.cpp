@@ -15,13 +15,6 @@ using Presence = RemoteHold::Presence;
 using Recall = RemoteHold::Recall;
 using Stage = RemoteHold::Stage;
 
-namespace {
-
-/// For how long nothing is kept after others wanted the key.
-constexpr std::chrono::seconds pause_after_recall{1};
-
-}  // namespace
-
 bool IdleHold::are_kept(Coordinator& home, LockType type) {
   if (home.settings().cache.count() == 0 || !is_raced_for(type)) return false;
   const Yielding& others = home.yielding_;
@@ -131,7 +124,7 @@ void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outc
   if (outcome.kind == Outcome::Kind::gone) {
     hold.presence = Presence::gone;
   } else if (!granted || outcome.wanted) {
-    note_others(home);
+    home.yielding_.note_others(home.now(), true);
     hold.recall = Recall::wanted;
   }
   const bool changed = hold.check.watch == CheckProgress::Watch::changed;
@@ -140,7 +133,7 @@ void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outc
 }
 
 void IdleHold::on_wanted(Coordinator& home) {
-  note_others(home);
+  home.yielding_.note_others(home.now(), true);
   home.holds_.for_each([&](RemoteHold& hold) {
     if (hold.stage == Stage::held) hold.recall = Recall::wanted;
   });
@@ -149,7 +142,7 @@ void IdleHold::on_wanted(Coordinator& home) {
 
 void IdleHold::note_others(Coordinator& home) {
   if (home.settings().cache.count() == 0) return;
-  home.yielding_.recalled_until = later(home.now(), pause_after_recall);
+  home.yielding_.note_others(home.now(), false);
 }
 
 void IdleHold::on_link_down(Coordinator& home) {

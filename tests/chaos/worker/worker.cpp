@@ -3,9 +3,10 @@
 #include "chaos/worker/worker.hpp"
 
 #include <poll.h>
-#include <cstring>
-#include <stdexcept>
 
+#include <cstring>
+#include <exception>
+#include <stdexcept>
 #include <thread>
 
 #include <latchkey/error.hpp>
@@ -68,19 +69,22 @@ void note_refusal(VisitLog& log, std::uint32_t worker, Nanos called, const char*
   ++log.used;
 }
 
-/// A process that starts while a permission is missing that every lock needs is refused.
+/// A process that starts while a permission is missing that every lock needs, or every idle lock,
+/// is refused.
 std::unique_ptr<LockSources> permitted_sources(const WorkerArguments& arguments,
                                                SharedState& shared) {
   for (;; ::poll(nullptr, 0, 20)) {
     const Nanos called = now();
+    const auto note = [&](const std::exception& refused) {
+      note_refusal(shared.workers.at(arguments.worker).threads[0], arguments.worker, called,
+                   refused.what());
+    };
     try {
       return sources_of(arguments, shared);
     } catch (const BackendRefused& refused) {
-      note_refusal(shared.workers.at(arguments.worker).threads[0], arguments.worker, called,
-                   refused.what());
-    } catch (const std::invalid_argument& refused) {  // what idle locks need
-      note_refusal(shared.workers.at(arguments.worker).threads[0], arguments.worker, called,
-                   refused.what());
+      note(refused);
+    } catch (const std::invalid_argument& refused) {
+      note(refused);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Holds that nobody in the process has, kept until another process wants them.
 // tidy: long-file because each way in which an idle hold ends is one schedule
 #include <chrono>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -128,7 +129,7 @@ TEST_F(CoordinatorIdle, ARecallEndsIt) {
   script.answer(Kind::granted);
   script.release(next);
   end_release("release 2");
-  script.pass(1s);
+  script.pass(2s);
   EXPECT_TRUE(script.idle());
 }
 
@@ -142,6 +143,40 @@ TEST_F(CoordinatorIdle, ItIsKeptAgainASecondAfterARecall) {
   script.release(next);
   EXPECT_EQ(script.sent(), "acquire 2 30000, expire 2 1600");
   script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, EachRecallSoonAfterAnotherDoublesTheTimeWithoutOne) {
+  int number = 0;
+  std::string id;
+  const auto is_kept = [&] {
+    id = std::to_string(++number);
+    Caller& held = script.acquire(REENTRANT, 1s, 30s);
+    EXPECT_EQ(script.sent(), "acquire " + id + " 30000");
+    script.answer(Kind::granted);
+    script.release(held);
+    const std::string sent = script.sent();
+    script.answer(Kind::granted);
+    return sent == "expire " + id + " 1600";
+  };
+  const auto recall = [&] {
+    script.notify(Change::wanted);
+    end_release("release " + id);
+  };
+  for (const std::chrono::seconds pause : {1s, 2s, 4s, 8s, 16s, 16s}) {
+    SCOPED_TRACE(pause.count());
+    EXPECT_TRUE(is_kept());
+    recall();
+    EXPECT_FALSE(is_kept());
+    script.pass(pause - 1ms);
+    EXPECT_FALSE(is_kept());
+    script.pass(1ms);
+  }
+  script.pass(16s);
+  EXPECT_TRUE(is_kept()) << "after as long again the recalls are forgotten";
+  recall();
+  script.pass(1s);
+  EXPECT_TRUE(is_kept());
+  recall();
 }
 
 TEST_F(CoordinatorIdle, ARecallWhileACallHasItEndsItWithThatCall) {
