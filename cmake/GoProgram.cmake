@@ -3,7 +3,7 @@ include_guard(GLOBAL)
 find_program(LATCHKEY_GO go HINTS /usr/local/go/bin)
 
 # latchkey_go_program(<target> <program> <folder>): a target that builds the program in that folder, without
-# what a debugger reads, which takes a fifth of the time.
+# what a debugger reads, which takes a fifth of the time. tests/support/go_program.cpp has the same flags.
 function(latchkey_go_program target program folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.go" "${folder}/go.mod" "${folder}/go.sum")
   add_custom_command(OUTPUT "${program}"
