@@ -60,8 +60,8 @@ class CallObservation {
   virtual void acquired(const Hold& hold, const AcquireReport& report) noexcept = 0;
   /// The call does not get its lock. `outcome` is timeout, busy, unavailable, refused, cancelled,
   /// closed, would_deadlock, taken (another run has the instant of a LOCKED_ONCE_PER, or had it),
-  /// or `attempt` if none of them fits. `error`: the exception, if there is
-  /// one; a strategy of the call may still keep it from its caller, and run the body.
+  /// or `attempt` if none of them fits. `error`: the exception, if there is one; a strategy of the
+  /// call may still keep it from its caller, and run the body.
   virtual void not_acquired(Event::Kind outcome, const AcquireReport& report,
                             const std::exception_ptr& error) noexcept = 0;
   /// The body has ended, and the lock was given back. `outcome` is released, lost or

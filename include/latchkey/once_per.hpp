@@ -139,7 +139,7 @@ class OnceAttempt {
   /// True: the instant may begin. Otherwise the attempt is over.
   [[nodiscard]] bool begin();
   [[nodiscard]] Attempt attempt() const;
-  void acquire(Attempt&& attempt);
+  void observe(Attempt& attempt);
   void granted(Hold&& hold);
   void busy(const LockTimeout& error);
   void give_up();

@@ -31,7 +31,7 @@ void ObservedCall::acquiring(const LockedCall& call, Attempt& attempt) noexcept 
 
 void ObservedCall::not_acquired(Entry entry, const Attempt& attempt) noexcept {
   const bool unavailable = entry == Entry::unavailable;
-  not_acquired(unavailable ? Event::Kind::unavailable : kind_of_timeout(attempt), nullptr);
+  not_acquired(unavailable ? Event::Kind::unavailable : kind_of_busy(attempt), nullptr);
 }
 
 }  // namespace latchkey::inline v1::detail

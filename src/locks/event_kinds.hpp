@@ -96,6 +96,12 @@ static_assert(
 /// `taken` and not as `timeout`: all processes but one do so at each instant.
 inline constexpr std::string_view once_template = "latchkey_once:{key}:{instant}";
 
+/// How an acquire ends that gave up because the lock was busy. `one_attempt`: it did not wait.
+constexpr Event::Kind kind_of_busy(std::string_view key_template, bool one_attempt) noexcept {
+  if (key_template == once_template) return Event::Kind::taken;
+  return one_attempt ? Event::Kind::busy : Event::Kind::timeout;
+}
+
 /// `kind` is an enumerator.
 constexpr const EventTraits& traits_of(Event::Kind kind) noexcept {
   return event_kinds[static_cast<std::size_t>(kind)];

@@ -6,6 +6,8 @@
 
 #include <latchkey/options.hpp>
 
+#include "locks/event_kinds.hpp"
+
 namespace latchkey::inline v1::detail {
 
 using Kind = Event::Kind;
@@ -16,7 +18,7 @@ Kind kind_of(const std::exception_ptr& error, const Attempt& attempt) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const LockTimeout&) {
-    return kind_of_timeout(attempt);
+    return kind_of_busy(attempt);
   } catch (const BackendUnavailable&) {
     return Kind::unavailable;
   } catch (const BackendRefused&) {
@@ -34,9 +36,9 @@ Kind kind_of(const std::exception_ptr& error, const Attempt& attempt) noexcept {
 
 }  // namespace
 
-Kind kind_of_timeout(const Attempt& attempt) noexcept {
+Kind kind_of_busy(const Attempt& attempt) noexcept {
   const bool one_attempt = !attempt.wait.is_forever() && attempt.wait.length().count() == 0;
-  return one_attempt ? Kind::busy : Kind::timeout;
+  return kind_of_busy(attempt.origin.key_template, one_attempt);
 }
 
 ObservedRun::~ObservedRun() {

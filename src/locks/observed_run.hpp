@@ -49,7 +49,7 @@ struct ObservedRun {
   std::optional<std::chrono::milliseconds> held{};
 };
 
-/// The kind of event at the end of a wait in vain: one of 0 is no wait.
-[[nodiscard]] Event::Kind kind_of_timeout(const Attempt& attempt) noexcept;
+/// How `attempt` ends if it gives up because the lock is busy.
+[[nodiscard]] Event::Kind kind_of_busy(const Attempt& attempt) noexcept;
 
 }  // namespace latchkey::inline v1::detail

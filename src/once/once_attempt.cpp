@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -49,31 +50,30 @@ OnceAttempt::~OnceAttempt() {
 // Each run has an owner of its own, or a thread would re-enter what it has run.
 void OnceAttempt::take() {
   if (!begin()) return;
-  const bool is_decorated = origin_.site != nullptr;
-  if (is_decorated && calls_may_be_observed.load(std::memory_order_relaxed)) {
-    auto observation = ObservedRun::begin(&job_->locks);
-    if (observation != nullptr) {
-      observed_.reset(new (std::nothrow) ObservedRun(std::move(observation)));
-    }
-  }
-  acquire(attempt());
-}
-
-void OnceAttempt::acquire(Attempt&& attempt) {
-  if (observed_ != nullptr) {
-    attempt.origin = origin_;
-    observed_->acquiring(job_->locks, job_->key, attempt);
-    attempt.origin = origin_of_lock(origin_);
-  }
+  Attempt attempt = this->attempt();
+  observe(attempt);
   try {
     granted(job_->locks.with_owner(Owner::make()).acquire(key_, attempt));
   } catch (const LockTimeout& error) {
-    if (observed_ != nullptr) observed_->not_acquired(Kind::taken, std::current_exception());
+    if (observed_ != nullptr) observed_->not_acquired(std::current_exception(), attempt);
     busy(error);
   } catch (...) {
     if (observed_ != nullptr) observed_->not_acquired(std::current_exception(), attempt);
     throw;
   }
+}
+
+// Observers know the key and the template of the job, and not those of its lock.
+void OnceAttempt::observe(Attempt& attempt) {
+  const bool is_decorated = origin_.site != nullptr;
+  if (!is_decorated || !calls_may_be_observed.load(std::memory_order_relaxed)) return;
+  std::unique_ptr<CallObservation> observation = ObservedRun::begin(&job_->locks);
+  if (observation == nullptr) return;
+  observed_.reset(new (std::nothrow) ObservedRun(std::move(observation)));
+  if (observed_ == nullptr) return;
+  const Origin of_lock = std::exchange(attempt.origin, origin_);
+  observed_->acquiring(job_->locks, job_->key, attempt);
+  attempt.origin = of_lock;
 }
 
 bool OnceAttempt::begin() {

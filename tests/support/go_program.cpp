@@ -15,11 +15,9 @@ std::string build_go_program(const fs::path& sources, const fs::path& program) {
   const std::string own = program.string() + "-" + std::to_string(::getpid()), log = own + ".log";
   const bool usual = fs::exists("/usr/local/go/bin/go");
   // Tests that run at the same time build it one after the other: the second one finds it built.
-  // With the flags of cmake/GoProgram.cmake, so that Go compiles what both use once.
-  Process build(
-      {"flock", program.string() + ".lock", usual ? "/usr/local/go/bin/go" : "go", "build", "-C",
-       sources, "-mod=readonly", "-ldflags=-s -w", "-gcflags=all=-dwarf=false", "-o", own, "."},
-      log);
+  Process build({"env", "GOFLAGS=" LATCHKEY_GOFLAGS, "flock", program.string() + ".lock",
+                 usual ? "/usr/local/go/bin/go" : "go", "build", "-C", sources, "-o", own, "."},
+                log);
   const int status = build.wait(Process::build_limit);
   if (status == 127) return "there is no go (1.26 or newer)";
   if (status != 0) return "go could not build " + program.filename().string() + ", see " + log;

@@ -27,9 +27,7 @@ std::string announcement_of(const RemoteHold& claim, const CoordinatorSettings& 
 std::optional<Event::Kind> event_of(const Call& call) noexcept {
   switch (call.answer) {
     case Answer::granted: return Event::Kind::granted;
-    case Answer::busy:
-      if (call.origin.key_template == once_template) return Event::Kind::taken;
-      return call.makes_one_attempt() ? Event::Kind::busy : Event::Kind::timeout;
+    case Answer::busy: return kind_of_busy(call.origin.key_template, call.makes_one_attempt());
     case Answer::would_deadlock: return Event::Kind::would_deadlock;
     case Answer::cancelled: return Event::Kind::cancelled;
     case Answer::closed: return Event::Kind::closed;

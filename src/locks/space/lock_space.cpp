@@ -223,8 +223,7 @@ void LockSpace::notified(const Notification& notification) noexcept {
   if (is_about_a_link(notification.kind)) {
     reporter_.link_changed(notification);
     latch_waits_.notify_all();
-    const bool up = notification.kind == Notification::Kind::link_up;
-    if (up && settings_.cache.count() != 0) learn_of_recalls();
+    if (notification.kind == Notification::Kind::link_up) learn_of_recalls();
   }
   driver_.notified(notification);
 }

@@ -220,8 +220,7 @@ TEST_F(RedisIdle, AStoreThatTellsNothingRefusesTheOption) {
   const std::string why =
       " does not tell of those who wait for an idle lock (Options::cache); a Redis 7.0.5 or later "
       "that is no cluster does, with Options::watch_holds, without min_replicas, for a user who "
-      "may "
-      "use CLIENT KILL and CLIENT TRACKING";
+      "may use CLIENT KILL and CLIENT TRACKING";
   EXPECT_THAT(refusal(server_.tcp_uri(), {.watch_holds = false}), HasSubstr(why));
   EXPECT_THAT(refusal("redis+set://127.0.0.1:" + std::to_string(server_.port()), {}),
               HasSubstr(why));
