@@ -63,6 +63,7 @@ set(latchkey_tests_sources
   unit/leader/leader_limits_test.cpp
   unit/leader/leader_loss_test.cpp
   unit/leader/leader_test.cpp
+  unit/locked/cache_test.cpp
   unit/locked/call_errors_test.cpp
   unit/locked/call_observer_test.cpp
   unit/locked/completes_at_return_test.cpp

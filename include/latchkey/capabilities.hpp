@@ -76,6 +76,9 @@ struct Capabilities {
   /// is. A clause that follows the name of the backend.
   [[nodiscard]] std::string why_no_delay(std::chrono::milliseconds lease,
                                          std::chrono::milliseconds delay) const;
+  /// Why no lock is kept after its release (Options::cache, Lease::cache), with the cure; empty:
+  /// one can be. A clause that follows the name of the backend.
+  [[nodiscard]] std::string why_no_cache() const;
   /// Why a lock of `type` has no fencing token (Attempt::fenced), with the cure; empty: it has one.
   /// A clause that follows the name of the backend.
   [[nodiscard]] std::string why_no_token(LockType type) const;

@@ -105,6 +105,7 @@ typedef struct latchkey_request {
   int64_t hold_for_ms;     /* the key stays locked for at least so long after the grant */
   int64_t held_at_most_ms; /* the hold ends then at the latest */
   int64_t lock_delay_ms;   /* nobody is granted the lock for so long after a loss */
+  int64_t cache_ms;        /* for how long the process keeps it, released, until another waits */
   int64_t total;           /* makes it a semaphore with so many permits */
   int64_t permits;         /* how many of them are taken; 1 if it is unset */
   int fenced;              /* nonzero: the hold has a fencing token */
@@ -115,6 +116,7 @@ typedef struct latchkey_request {
    0,                         \
    0,                         \
    LATCHKEY_TYPE_UNSET,       \
+   LATCHKEY_UNSET,            \
    LATCHKEY_UNSET,            \
    LATCHKEY_UNSET,            \
    LATCHKEY_UNSET,            \

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 
@@ -15,7 +17,9 @@ class Lease;
 namespace detail {
 constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcept;
 constexpr Lease delay_lease(Lease lease, std::chrono::milliseconds time) noexcept;
+constexpr Lease cache_lease(Lease lease, std::optional<std::chrono::milliseconds> time) noexcept;
 inline constexpr std::chrono::hours longest_lock_delay{24};
+inline constexpr std::chrono::seconds longest_cache{10};
 }  // namespace detail
 
 /// A lease without an end: the process renews it every third of `Options::watchdog` while it lives.
@@ -26,6 +30,9 @@ struct Watchdog {
   /// As Lease::lock_delay.
   template <class Rep, class Period>
   [[nodiscard]] constexpr Lease lock_delay(std::chrono::duration<Rep, Period> time) const;
+  /// As Lease::cache.
+  template <class Rep, class Period>
+  [[nodiscard]] constexpr Lease cache(std::chrono::duration<Rep, Period> time) const;
 };
 inline constexpr Watchdog watchdog{};
 
@@ -75,12 +82,33 @@ class Lease {
   template <class Rep, class Period>
   [[nodiscard]] constexpr Lease lock_delay(std::chrono::duration<Rep, Period> time) const {
     Lease delayed = *this;
-    delayed.delay_ = checked_delay(time);
+    delayed.delay_ms_ = checked_delay(time);
     return delayed;
   }
 
   /// The time that lock_delay was called with; 0: it was not called.
-  [[nodiscard]] constexpr std::chrono::milliseconds lock_delay() const noexcept { return delay_; }
+  [[nodiscard]] constexpr std::chrono::milliseconds lock_delay() const noexcept {
+    return std::chrono::milliseconds(delay_ms_);
+  }
+
+  /// This lease for a lock that this process keeps for `time` after its release, unless another one
+  /// waits for it: Options::cache for this lock alone, which has what that means. 0: it is given
+  /// back when it is released, whatever Options::cache says. For REENTRANT, WRITE and FENCED. The
+  /// time is that of the call that was granted the lock, and begins with the first release. At
+  /// most 10 s; resolution: 1 ms, rounded down. A time out of range throws std::invalid_argument;
+  /// for a constant it is a compile error.
+  template <class Rep, class Period>
+  [[nodiscard]] constexpr Lease cache(std::chrono::duration<Rep, Period> time) const {
+    Lease cached = *this;
+    cached.cache_ms_ = checked_cache(time);
+    return cached;
+  }
+
+  /// The time that cache was called with; empty: it was not called, and Options::cache counts.
+  [[nodiscard]] constexpr std::optional<std::chrono::milliseconds> cache() const noexcept {
+    if (cache_ms_ == unsaid) return std::nullopt;
+    return std::chrono::milliseconds(cache_ms_);
+  }
 
   [[nodiscard]] constexpr bool is_watchdog() const noexcept { return length_.count() == 0; }
 
@@ -95,6 +123,10 @@ class Lease {
  private:
   friend constexpr Lease detail::limit_lease(Lease lease, std::chrono::milliseconds time) noexcept;
   friend constexpr Lease detail::delay_lease(Lease lease, std::chrono::milliseconds time) noexcept;
+  friend constexpr Lease detail::cache_lease(
+      Lease lease, std::optional<std::chrono::milliseconds> time) noexcept;
+
+  static constexpr std::int32_t unsaid = -1;
 
   template <class Rep, class Period>
   static constexpr std::chrono::milliseconds checked(std::chrono::duration<Rep, Period> length) {
@@ -121,19 +153,29 @@ class Lease {
   }
 
   template <class Rep, class Period>
-  static constexpr std::chrono::milliseconds checked_delay(
-      std::chrono::duration<Rep, Period> time) {
+  static constexpr std::int32_t checked_delay(std::chrono::duration<Rep, Period> time) {
     using Wide = std::chrono::duration<long double, std::milli>;
     if (Wide(time) < Wide(10) || Wide(time) > Wide(detail::longest_lock_delay)) {
       throw std::invalid_argument(
           "lock_delay takes a time from 10 ms to 24 hours, as in Lease(30s).lock_delay(5s)");
     }
-    return std::chrono::ceil<std::chrono::milliseconds>(time);
+    return static_cast<std::int32_t>(std::chrono::ceil<std::chrono::milliseconds>(time).count());
+  }
+
+  template <class Rep, class Period>
+  static constexpr std::int32_t checked_cache(std::chrono::duration<Rep, Period> time) {
+    using Wide = std::chrono::duration<long double, std::milli>;
+    if (Wide(time) < Wide(0) || Wide(time) > Wide(detail::longest_cache)) {
+      throw std::invalid_argument(
+          "cache takes a time from 0, for none, to 10 s, as in Lease(30s).cache(100ms)");
+    }
+    return static_cast<std::int32_t>(std::chrono::floor<std::chrono::milliseconds>(time).count());
   }
 
   std::chrono::milliseconds length_;    // 0: the watchdog renews it
   std::chrono::milliseconds limit_{0};  // 0: none
-  std::chrono::milliseconds delay_{0};  // 0: none
+  std::int32_t delay_ms_ = 0;           // 0: none
+  std::int32_t cache_ms_ = unsaid;
 };
 
 /// The lease of each decorated call that does not say one, such as LOCKED("k"), and of an Attempt.
@@ -149,6 +191,10 @@ template <class Rep, class Period>
 constexpr Lease Watchdog::lock_delay(std::chrono::duration<Rep, Period> time) const {
   return Lease(*this).lock_delay(time);
 }
+template <class Rep, class Period>
+constexpr Lease Watchdog::cache(std::chrono::duration<Rep, Period> time) const {
+  return Lease(*this).cache(time);
+}
 
 namespace detail {
 
@@ -161,7 +207,13 @@ constexpr Lease limit_lease(Lease lease, std::chrono::milliseconds time) noexcep
 
 /// As Lease::lock_delay, for a time in its range, or 0 for none.
 constexpr Lease delay_lease(Lease lease, std::chrono::milliseconds time) noexcept {
-  lease.delay_ = time;
+  lease.delay_ms_ = static_cast<std::int32_t>(time.count());
+  return lease;
+}
+
+/// As Lease::cache, for a time in its range; empty: as if it was not called.
+constexpr Lease cache_lease(Lease lease, std::optional<std::chrono::milliseconds> time) noexcept {
+  lease.cache_ms_ = time ? static_cast<std::int32_t>(time->count()) : Lease::unsaid;
   return lease;
 }
 

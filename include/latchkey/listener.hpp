@@ -69,7 +69,10 @@ struct Event {
     connection_lost,
     connection_restored,  ///< the connection is back, or no longer needed
     revoked,              ///< somebody asks the holder to release (Locks::revoke); `held`
-    dropped,              ///< `count` earlier events were discarded; `text`: why
+    /// A lock that this process had released and kept (Options::cache) was given back, because
+    /// somebody else wants it.
+    recalled,
+    dropped,  ///< `count` earlier events were discarded; `text`: why
   };
 
   Kind kind = Kind::attempt;
@@ -97,6 +100,8 @@ struct Event {
   std::optional<std::uint64_t> fencing_token{};
   /// PERMIT, granted and what ends a hold: how many permits it has; otherwise 0.
   std::uint32_t permits = 0;
+  /// granted: the process had kept the lock (Options::cache), and the backend was not asked.
+  bool cached = false;
   /// lost: it ended because of held_at_most, not because the backend lost it or did not answer.
   bool held_too_long = false;
   /// dropped: how many events; granted: how many local holds share the lock, so 1 for a new hold.
@@ -114,6 +119,7 @@ struct Event {
     std::uint64_t count = 0;      ///< events
     std::uint64_t new_holds = 0;  ///< granted: events whose `count` is 1
     std::uint64_t contended = 0;  ///< events with `contended`
+    std::uint64_t cached = 0;     ///< granted: events with `cached`
     std::uint64_t permits = 0;    ///< the sum of their `permits`
   };
   /// dropped: lets a listener keep counters and gauges correct.

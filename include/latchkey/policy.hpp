@@ -30,12 +30,15 @@ struct Policy {
   std::optional<std::chrono::milliseconds> hold_for{};
   std::optional<std::chrono::milliseconds> held_at_most{};
   std::optional<std::chrono::milliseconds> lock_delay{};
+  std::optional<std::chrono::milliseconds> cache{};
   std::optional<OnTimeout> on_timeout{};
   std::optional<OnUnavailable> on_unavailable{};
   std::optional<OnLost> on_lost{};
   std::optional<OnLost> on_unconfirmed_release{};
   bool unlocked = false;  ///< `unlocked: dangerously`: the body runs without the lock
   bool fenced = false;    ///< `fenced: true`: Attempt::fenced
+  /// `shared_with: redisson`: the lock is never kept after its release, whatever the code says.
+  bool shared_with_redisson = false;
 
   friend bool operator==(const Policy&, const Policy&) noexcept = default;
 };

@@ -160,6 +160,7 @@ class Locks:
         hold_for: Optional[_Time] = ...,
         held_at_most: Optional[_Time] = ...,
         lock_delay: Optional[_Time] = ...,
+        cache: Optional[_Time] = ...,
         fenced: bool = ...,
         on_lost: str = ...,
     ) -> Lock: ...
@@ -218,6 +219,7 @@ def locked(
     hold_for: Optional[_Time] = ...,
     held_at_most: Optional[_Time] = ...,
     lock_delay: Optional[_Time] = ...,
+    cache: Optional[_Time] = ...,
     fenced: bool = ...,
     permits: Optional[int] = ...,
     on_timeout: Optional[str] = ...,

@@ -213,6 +213,7 @@ def locked(
     hold_for=None,
     held_at_most=None,
     lock_delay=None,
+    cache=None,
     fenced=False,
     permits=None,
     on_timeout=None,
@@ -232,6 +233,7 @@ def locked(
         hold_for=hold_for,
         held_at_most=held_at_most,
         lock_delay=lock_delay,
+        cache=cache,
         fenced=fenced,
     )
     if permits is not None:

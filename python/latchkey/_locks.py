@@ -31,7 +31,7 @@ def check_on_lost(on_lost: str) -> None:
         raise InvalidArgument(f"unknown on_lost {on_lost!r}; expected 'raise' or 'report'")
 
 
-def terms_of(*, type, wait, lease, hold_for, held_at_most, lock_delay, fenced) -> dict:
+def terms_of(*, type, wait, lease, hold_for, held_at_most, lock_delay, cache, fenced) -> dict:
     """The fields of a latchkey_request that are given."""
     if type is not None and not isinstance(type, LockType):
         raise InvalidArgument(f"unknown lock type {type!r}; expected a latchkey.LockType")
@@ -41,6 +41,7 @@ def terms_of(*, type, wait, lease, hold_for, held_at_most, lock_delay, fenced) -
         "hold_for_ms": milliseconds(hold_for),
         "held_at_most_ms": milliseconds(held_at_most),
         "lock_delay_ms": milliseconds(lock_delay),
+        "cache_ms": milliseconds(cache),
     }
     terms = {name: value for name, value in terms.items() if value != _native.UNSET}
     if type is not None:
@@ -166,6 +167,7 @@ class Locks:
         hold_for=None,
         held_at_most=None,
         lock_delay=None,
+        cache=None,
         fenced: bool = False,
         on_lost: str = "raise",
     ) -> Lock:
@@ -176,6 +178,7 @@ class Locks:
             hold_for=hold_for,
             held_at_most=held_at_most,
             lock_delay=lock_delay,
+            cache=cache,
             fenced=fenced,
         )
         return Lock(self, keys, terms, on_lost)

@@ -37,6 +37,7 @@ class Request(Structure):
         ("hold_for_ms", c_int64),
         ("held_at_most_ms", c_int64),
         ("lock_delay_ms", c_int64),
+        ("cache_ms", c_int64),
         ("total", c_int64),
         ("permits", c_int64),
         ("fenced", c_int),
@@ -203,6 +204,7 @@ def new_request(terms: dict) -> Request:
         hold_for_ms=UNSET,
         held_at_most_ms=UNSET,
         lock_delay_ms=UNSET,
+        cache_ms=UNSET,
         total=UNSET,
         permits=UNSET,
     )

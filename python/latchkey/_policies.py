@@ -20,6 +20,7 @@ _TERMS = (
     "hold_for_ms",
     "held_at_most_ms",
     "lock_delay_ms",
+    "cache_ms",
     "total",
     "permits",
     "fenced",

@@ -35,6 +35,7 @@ inline Event::Missed totals_of(const Event& event) {
           1,
           event.count == 1 ? 1U : 0U,
           event.contended.has_value() ? 1U : 0U,
+          event.cached ? 1U : 0U,
           event.permits};
 }
 
@@ -50,6 +51,7 @@ void add(Place& at, const Event::Missed& what) {
   switch (what.kind) {
     case Kind::waiting: return at.waiters(number);
     case Kind::revoked: return at.revoked(number);
+    case Kind::recalled: return at.recalled(number);
     case Kind::lost: at.lost(number); return at.holds(-number);
     case Kind::released: return at.holds(-number);
     case Kind::release_unconfirmed: at.unconfirmed(number); return at.holds(-number);
@@ -58,7 +60,9 @@ void add(Place& at, const Event::Missed& what) {
   if (traits_of(what.kind).category != EventCategory::outcome) return;
   at.attempts(what.kind, number);
   at.waiters(-static_cast<double>(what.contended));
-  if (what.kind == Kind::granted) at.holds(static_cast<double>(what.new_holds));
+  if (what.kind != Kind::granted) return;
+  at.holds(static_cast<double>(what.new_holds));
+  if (what.cached > 0) at.cached(static_cast<double>(what.cached));
 }
 
 /// Updates histograms of locks.

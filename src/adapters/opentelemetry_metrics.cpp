@@ -51,6 +51,11 @@ constexpr Metric held_too_long{"latchkey.lock.held_too_long", counter, "{lock}",
                                "Those of them that held_at_most ended."};
 constexpr Metric revoked{"latchkey.lock.revoked", counter, "{lock}",
                          "Holds whose holder was asked to release the lock."};
+constexpr Metric cached{
+    "latchkey.lock.cached", counter, "{acquire}",
+    "Acquires that took an idle lock of their process, without asking the server."};
+constexpr Metric recalled{"latchkey.lock.recalled", counter, "{lock}",
+                          "Idle locks that were given back because others wanted them."};
 constexpr Metric unconfirmed{"latchkey.lock.releases_unconfirmed", counter, "{release}",
                              "Releases that the backend did not confirm."};
 constexpr Metric up{"latchkey.backend.connections", up_down_counter, "{server}",
@@ -73,9 +78,9 @@ constexpr Metric latches{"latchkey.latch.events", counter, "{event}",
                          "Counts of latches, waits for them, and their failures."};
 
 constexpr std::array all_metrics{
-    attempts, acquire, wait,          waiters,     holds,       permits, hold,       used,
-    lag,      lost,    held_too_long, revoked,     unconfirmed, up,      reconnects, reports,
-    dropped,  leaders, elections,     depositions, once,        latches};
+    attempts,   acquire, wait,          waiters, holds,     permits,     hold,        used,
+    lag,        lost,    held_too_long, revoked, cached,    recalled,    unconfirmed, up,
+    reconnects, reports, dropped,       leaders, elections, depositions, once,        latches};
 
 using Attribute = std::pair<nostd::string_view, opentelemetry::common::AttributeValue>;
 
@@ -110,6 +115,8 @@ class OpenTelemetryListener::Instruments::Place {
   void waiters(double number) { change(all_.waiters_, number); }
   void holds(double number) { change(all_.holds_, number); }
   void revoked(double number) { increase(all_.revoked_, number); }
+  void cached(double number) { increase(all_.cached_, number); }
+  void recalled(double number) { increase(all_.recalled_, number); }
   void lost(double number) { increase(all_.lost_, number); }
   void unconfirmed(double number) { increase(all_.unconfirmed_, number); }
   void held_too_long() { increase(all_.held_too_long_, 1); }
@@ -154,6 +161,8 @@ OpenTelemetryListener::Instruments::Instruments(Meter meter)
       lost_(counter_of(*meter_, lost)),
       held_too_long_(counter_of(*meter_, held_too_long)),
       revoked_(counter_of(*meter_, revoked)),
+      cached_(counter_of(*meter_, cached)),
+      recalled_(counter_of(*meter_, recalled)),
       unconfirmed_(counter_of(*meter_, unconfirmed)),
       up_(up_down_of(*meter_, up)),
       reconnects_(counter_of(*meter_, reconnects)),

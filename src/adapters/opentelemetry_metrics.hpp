@@ -56,6 +56,8 @@ class OpenTelemetryListener::Instruments {
   Counter lost_;
   Counter held_too_long_;
   Counter revoked_;
+  Counter cached_;
+  Counter recalled_;
   Counter unconfirmed_;
   UpDown up_;
   Counter reconnects_;

@@ -83,6 +83,8 @@ class PrometheusListener::Series {
         lost_(counter(registry, lost)),
         held_too_long_(counter(registry, held_too_long)),
         revoked_(counter(registry, revoked)),
+        cached_(counter(registry, cached)),
+        recalled_(counter(registry, recalled)),
         unconfirmed_(counter(registry, unconfirmed)),
         up_(gauge(registry, up)),
         reconnects_(counter(registry, reconnects)),
@@ -140,6 +142,8 @@ class PrometheusListener::Series {
     Counter* lost;
     Counter* held_too_long;
     Counter* revoked;
+    Counter* cached;
+    Counter* recalled;
     Counter* unconfirmed;
   };
   using Key = std::pair<const Site*, std::string_view>;
@@ -182,6 +186,8 @@ class PrometheusListener::Series {
             &lost_.Add(labels),
             &held_too_long_.Add(labels),
             &revoked_.Add(labels),
+            &cached_.Add(labels),
+            &recalled_.Add(labels),
             &unconfirmed_.Add(labels)};
     for (const detail::EventTraits& each : detail::event_kinds) {
       if (each.category != Category::outcome) continue;
@@ -207,6 +213,8 @@ class PrometheusListener::Series {
     lost_.Remove(at.lost);
     held_too_long_.Remove(at.held_too_long);
     revoked_.Remove(at.revoked);
+    cached_.Remove(at.cached);
+    recalled_.Remove(at.recalled);
     unconfirmed_.Remove(at.unconfirmed);
     if (at.permits != nullptr) permits_.Remove(at.permits);
   }
@@ -220,6 +228,8 @@ class PrometheusListener::Series {
     void waiters(double number) const { at.waiters->Increment(number); }
     void holds(double number) const { at.holds->Increment(number); }
     void revoked(double number) const { at.revoked->Increment(number); }
+    void cached(double number) const { at.cached->Increment(number); }
+    void recalled(double number) const { at.recalled->Increment(number); }
     void lost(double number) const { at.lost->Increment(number); }
     void unconfirmed(double number) const { at.unconfirmed->Increment(number); }
     void held_too_long() const { at.held_too_long->Increment(); }
@@ -270,6 +280,8 @@ class PrometheusListener::Series {
   Family<Counter>& lost_;
   Family<Counter>& held_too_long_;
   Family<Counter>& revoked_;
+  Family<Counter>& cached_;
+  Family<Counter>& recalled_;
   Family<Counter>& unconfirmed_;
   Family<Gauge>& up_;
   Family<Counter>& reconnects_;

@@ -36,6 +36,11 @@ inline constexpr Metric held_too_long{"latchkey_held_too_long_total", "counter",
                                       "Those of them that held_at_most ended."};
 inline constexpr Metric revoked{"latchkey_revoked_total", "counter",
                                 "Holds whose holder was asked to release the lock."};
+inline constexpr Metric cached{
+    "latchkey_cached_total", "counter",
+    "Acquires that took an idle lock of their process, without asking the server."};
+inline constexpr Metric recalled{"latchkey_recalled_total", "counter",
+                                 "Idle locks that were given back because others wanted them."};
 inline constexpr Metric unconfirmed{"latchkey_releases_unconfirmed_total", "counter",
                                     "Releases that the backend did not confirm."};
 inline constexpr Metric up{
@@ -60,8 +65,8 @@ inline constexpr Metric once{"latchkey_once_total", "counter",
 inline constexpr Metric latches{"latchkey_latches_total", "counter",
                                 "Counts of latches, waits for them, and their failures."};
 inline constexpr std::array all_metrics{
-    attempts, acquire, wait,          waiters,     holds,       permits, hold,       used,
-    lag,      lost,    held_too_long, revoked,     unconfirmed, up,      reconnects, reports,
-    dropped,  leaders, elections,     depositions, once,        latches};
+    attempts,   acquire, wait,          waiters, holds,     permits,     hold,        used,
+    lag,        lost,    held_too_long, revoked, cached,    recalled,    unconfirmed, up,
+    reconnects, reports, dropped,       leaders, elections, depositions, once,        latches};
 
 }  // namespace latchkey::inline v1::detail::metrics

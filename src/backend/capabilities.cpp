@@ -35,6 +35,13 @@ std::string Capabilities::why_no_token(LockType type) const {
   return given + (fenced ? ", only to FENCED: say FENCED" : " locks");
 }
 
+std::string Capabilities::why_no_cache() const {
+  if (recalls || one_process) return {};
+  return "does not tell of those who wait for an idle lock; a Redis 7.0.5 or later that is no "
+         "cluster does, with Options::watch_holds, without min_replicas, for a user who may use "
+         "CLIENT KILL and CLIENT TRACKING";
+}
+
 std::string Capabilities::why_no_delay(milliseconds lease, milliseconds delay) const {
   if (delay == delay.zero()) return {};
   if (lifetime == Lifetime::per_session) {

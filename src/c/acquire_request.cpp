@@ -48,6 +48,7 @@ Lease lease_of(const latchkey_request& request) {
     lease = limit_lease(lease, Lease(watchdog).held_at_most(most).held_at_most());
   }
   if (is_set(request.lock_delay_ms)) lease = lease.lock_delay(milliseconds(request.lock_delay_ms));
+  if (is_set(request.cache_ms)) lease = lease.cache(milliseconds(request.cache_ms));
   return lease;
 }
 

@@ -88,6 +88,8 @@ class Merge {
     set(request.hold_for_ms, policy.hold_for);
     set(request.held_at_most_ms, policy.held_at_most);
     set(request.lock_delay_ms, policy.lock_delay);
+    if (policy.shared_with_redisson) set(request.cache_ms, 0);
+    set(request.cache_ms, policy.cache);
     if (policy.fenced) request.fenced = 1;
     set(into_.on_timeout, policy.on_timeout);
     set(into_.on_unavailable, policy.on_unavailable);
@@ -107,6 +109,7 @@ class Merge {
     set(request.hold_for_ms, its.hold_for_ms);
     set(request.held_at_most_ms, its.held_at_most_ms);
     set(request.lock_delay_ms, its.lock_delay_ms);
+    set(request.cache_ms, its.cache_ms);
     if (its.fenced != 0) request.fenced = 1;
     set(into_.on_timeout, code.on_timeout);
     set(into_.on_unavailable, code.on_unavailable);

@@ -15,6 +15,7 @@
 
 #include "core/never_destroyed.hpp"
 #include "install/reload_check.hpp"
+#include "locks/async/access.hpp"
 #include "policy/secrets.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -73,7 +74,7 @@ void Installation::connect(LoadedPolicies& loaded) {
   check_tokens(loaded.plan);
 }
 
-/// Each lease and lock_delay of the file fits the backend that keeps its locks.
+/// Each lease, lock_delay and cache of the file fits the backend that keeps its locks.
 void Installation::check_leases(const PolicyPlan& plan) const {
   Problems problems;
   for (const PlannedLock& lock : plan.locks) {
@@ -87,6 +88,10 @@ void Installation::check_leases(const PolicyPlan& plan) const {
     if (lock.lease) report(lock.lease->at, offered.why_not(lease));
     const auto& delay = lock.lock_delay;
     if (delay) report(delay->at, offered.why_no_delay(lease, delay->value));
+    const auto& cache = lock.cache;
+    if (cache && cache->value.count() != 0) {
+      report(cache->at, LockAccess::space(locks)->space().why_no_cache());
+    }
   }
   throw_problems(path_, std::move(problems));
 }
@@ -193,6 +198,9 @@ void Installation::reload() {
   check_tokens(loaded.plan);
   adopt(loaded);
   publish();
+  for (const auto& [name, locks] : locks_) {
+    LockAccess::space(locks)->space().give_back_idle_holds();
+  }
   warn();
 }
 

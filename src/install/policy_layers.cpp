@@ -18,6 +18,7 @@ Policy policy_of(const Layers& layers) {
   if (policy.permits) policy.type = LockType::PERMIT;
   policy.unlocked = layers.find(&PolicySettings::unlocked).has_value();
   policy.fenced = layers.find(&PolicySettings::fenced).has_value();
+  policy.shared_with_redisson = layers.find(&PolicySettings::shared_with).has_value();
   return policy;
 }
 

@@ -16,6 +16,7 @@
 #include "core/text/nearest.hpp"
 #include "install/policy_layers.hpp"
 #include "install/rule_match.hpp"
+#include "locks/coordinator/call.hpp"
 #include "policy/settings.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -100,9 +101,12 @@ class Planner {
     if (!lock.lease) lock.lease = file_.defaults.lease;
     lock.lock_delay = layers.find(&PolicySettings::lock_delay);
     if (!lock.lock_delay) lock.lock_delay = file_.defaults.lock_delay;
+    lock.cache = layers.find(&PolicySettings::cache);
+    if (!lock.cache && is_raced_for(lock.type())) lock.cache = file_.defaults.cache;
     lock.fenced = layers.find(&PolicySettings::fenced);
     check_which_lock(layers, lock);
     check_fenced(lock);
+    check_cache(layers, lock);
     if (keys) bind(keys->value, lock);
     check_strategies(layers, lock);
     check_hold_for(layers);
@@ -236,6 +240,18 @@ class Planner {
   }
 
   /// The reader has compared the settings of one group already.
+  /// A `cache` of the defaults is for the locks that can be kept.
+  void check_cache(const Layers& layers, const PlannedLock& lock) {
+    const auto said = layers.find(&PolicySettings::cache);
+    if (!said || said->value.count() == 0) return;
+    if (!is_raced_for(lock.type())) report(said->at, no_cache_mistake(lock.type()));
+    if (layers.find(&PolicySettings::shared_with)) {
+      report(said->at,
+             "'cache' does not fit 'shared_with: redisson': its tryLock() gets nothing from a lock "
+             "that is kept; expected one of the two");
+    }
+  }
+
   void check_hold_for(const Layers& layers) {
     const auto time = layers.find(&PolicySettings::hold_for);
     const auto lease = layers.find(&PolicySettings::lease);

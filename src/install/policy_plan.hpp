@@ -24,6 +24,7 @@ struct PlannedLock {
   Perhaps<std::string> backend{};
   Perhaps<Lease> lease{};                           ///< also that of the defaults
   Perhaps<std::chrono::milliseconds> lock_delay{};  ///< also that of the defaults
+  Perhaps<std::chrono::milliseconds> cache{};       ///< also that of the defaults, if it counts
   Perhaps<Fenced> fenced{};
   std::optional<BoundKeys> bound{};  ///< `key` for this site
 

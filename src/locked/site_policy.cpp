@@ -10,6 +10,8 @@
 #include <latchkey/detail/locked/locked_call.hpp>
 #include <latchkey/error.hpp>
 
+#include "locks/coordinator/call.hpp"
+
 namespace latchkey::inline v1::detail {
 namespace {
 
@@ -22,6 +24,15 @@ std::optional<Word> choose(const std::optional<Word>& over, bool said,
                            const std::optional<Word>& defaults) {
   if (over) return over;
   return said ? std::nullopt : defaults;
+}
+
+/// The defaults do not count for a lock that cannot be kept.
+std::optional<std::chrono::milliseconds> cache_of(const LockTerms& terms, const LockTerms& said,
+                                                  const SitePolicy& policy) {
+  if (policy.over.shared_with_redisson) return std::chrono::milliseconds(0);
+  if (policy.over.cache) return policy.over.cache;
+  const auto in_code = said.lease.cache();
+  return in_code || !is_raced_for(terms.type) ? in_code : policy.defaults.cache;
 }
 
 }  // namespace
@@ -49,6 +60,7 @@ LockTerms under_policy(const LockTerms& said, const SitePolicy& policy) noexcept
   const std::chrono::milliseconds said_delay = said.lease.lock_delay();
   const auto delay = choose(over.lock_delay, said_delay.count() != 0, defaults.lock_delay);
   terms.lease = delay_lease(terms.lease, delay.value_or(said_delay));
+  terms.lease = cache_lease(terms.lease, cache_of(terms, said, policy));
   if (const auto time = choose(over.hold_for, said.says_hold_for, defaults.hold_for)) {
     terms.hold_for = *time;
   }

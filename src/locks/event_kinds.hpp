@@ -79,6 +79,7 @@ inline constexpr std::array event_kinds = [] {
       EventTraits{Kind::connection_restored, "connection_restored", connection, Severity::warning,
                   kept},
       EventTraits{Kind::revoked, "revoked", hold, Severity::info, kept},
+      EventTraits{Kind::recalled, "recalled", hold, Severity::debug, routine},
       EventTraits{Kind::dropped, "dropped", EventCategory::dropped, Severity::warning, routine},
   };
 }();

@@ -49,6 +49,9 @@ struct KeyTexts {
 /// The only value of `fenced`.
 enum class Fenced : std::uint8_t { yes };
 
+/// The only value of `shared_with`: clients that get nothing from a lock that is kept.
+enum class SharedWith : std::uint8_t { redisson };
+
 /// The settings of defaults, of a named policy or of a rule.
 struct PolicySettings {
   Perhaps<KeyTexts> key{};
@@ -61,6 +64,8 @@ struct PolicySettings {
   Perhaps<std::chrono::milliseconds> hold_for{};
   Perhaps<std::chrono::milliseconds> held_at_most{};
   Perhaps<std::chrono::milliseconds> lock_delay{};
+  Perhaps<std::chrono::milliseconds> cache{};
+  Perhaps<SharedWith> shared_with{};
   Perhaps<Policy::OnTimeout> on_timeout{};
   Perhaps<Policy::OnUnavailable> on_unavailable{};
   Perhaps<Policy::OnLost> on_lost{};

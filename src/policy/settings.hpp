@@ -35,6 +35,12 @@ inline constexpr std::string_view endless_lease = "watchdog";
   return ends_early ? "'held_at_most' is shorter than 'hold_for'; expected a longer time" : "";
 }
 
+/// Says that a lock of `type` is not kept after its release.
+[[nodiscard]] inline std::string no_cache_mistake(LockType type) {
+  return "'cache' does not fit " + std::string(to_string(type)) +
+         "; expected it with REENTRANT, WRITE or FENCED, or none";
+}
+
 /// Says that a lock of `type` has no fencing token.
 [[nodiscard]] inline std::string no_token_mistake(LockType type) {
   return "'fenced' does not fit " + std::string(to_string(type)) +
@@ -59,6 +65,7 @@ inline constexpr Names<Policy::OnLost, 2> on_lost_names{
     {{"raise", strategy::raise}, {"report", strategy::report}}};
 inline constexpr Names<bool, 1> unlocked_names{{{"dangerously", true}}};
 inline constexpr Names<Fenced, 1> fenced_names{{{"true", Fenced::yes}}};
+inline constexpr Names<SharedWith, 1> shared_with_names{{{"redisson", SharedWith::redisson}}};
 
 /// The spellings of a value that has a fixed set of them.
 template <class Value>
@@ -87,6 +94,10 @@ template <>
 struct Spellings<Fenced> {
   static constexpr const auto& names = fenced_names;
 };
+template <>
+struct Spellings<SharedWith> {
+  static constexpr const auto& names = shared_with_names;
+};
 
 /// Where the value of a setting is stored: as the file says it, and in the policy of a lock. The
 /// second is null for a setting that selects the lock or the policy.
@@ -107,7 +118,7 @@ struct PolicySetting {
                SettingMember<Wait>, SettingMember<Lease>, SettingMember<std::chrono::milliseconds>,
                SettingMember<Policy::OnTimeout>, SettingMember<Policy::OnUnavailable>,
                SettingMember<Policy::OnLost>, SettingMember<bool>, SettingMember<Fenced>,
-               SettingMember<std::uint32_t>>
+               SettingMember<std::uint32_t>, SettingMember<SharedWith>>
       member;
 };
 
@@ -134,6 +145,10 @@ inline constexpr std::array policy_settings{
     PolicySetting{
         "lock_delay", true, true, true,
         SettingMember<std::chrono::milliseconds>{&PolicySettings::lock_delay, &Policy::lock_delay}},
+    PolicySetting{"cache", true, true, true,
+                  SettingMember<std::chrono::milliseconds>{&PolicySettings::cache, &Policy::cache}},
+    PolicySetting{"shared_with", false, true, true,
+                  SettingMember<SharedWith>{&PolicySettings::shared_with}},
     PolicySetting{"backend", false, true, true,
                   SettingMember<std::string>{&PolicySettings::backend}},
     PolicySetting{

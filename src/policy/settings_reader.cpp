@@ -246,6 +246,8 @@ Perhaps<Time> SettingsReader::time(const YamlNode& name, const Located<std::stri
   const char* mistake = nullptr;
   if (is_lease && time < shortest_lease) mistake = " is too short; expected at least 10ms";
   if (is_delay && time > longest_lock_delay) mistake = " is too long; expected at most 24h";
+  const bool is_cache = name.text == "cache";
+  if (is_cache && time > longest_cache) mistake = " is too long; expected at most 10s";
   if (mistake == nullptr) return Located<Time>{Time(time), said.at};
   report(said.at, before + quoted_word(said.value) + mistake);
   return std::nullopt;

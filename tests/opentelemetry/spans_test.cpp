@@ -312,7 +312,7 @@ TEST(OpenTelemetryListener, NamesOfMetricsAreUnique) {
     EXPECT_TRUE(metric.name.starts_with("latchkey.")) << metric.name;
     EXPECT_FALSE(metric.description.empty()) << metric.name;
   }
-  EXPECT_THAT(names, SizeIs(22));
+  EXPECT_THAT(names, SizeIs(24));
 }
 
 TEST(OpenTelemetryListener, ThePageListsTheMetrics) {

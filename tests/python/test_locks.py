@@ -139,6 +139,14 @@ class TestLocks(OnRedis):
             pass
         self.assertTrue(self.is_busy("kept"))
 
+    def test_cache_keeps_the_key_until_another_process_waits(self) -> None:
+        with self.locks.lock("cached", cache=10):
+            pass
+        self.assertEqual(self.server.command("EXISTS", "cached"), ":1")
+        with latchkey.Locks(self.server.uri) as others, others.lock("cached", wait=10, cache=0):
+            pass
+        wait_until(lambda: self.server.command("EXISTS", "cached") == ":0")
+
     def test_force_release(self) -> None:
         self.assertFalse(self.locks.force_release("forced"))
         hold = self.locks.lock("forced").acquire()
@@ -240,6 +248,7 @@ class TestLocks(OnRedis):
             (lambda: self.locks.lock("").acquire(), "key"),
             (lambda: self.locks.lock("a\0b").acquire(), "NUL"),
             (lambda: self.locks.lock("k", lease=0.001).acquire(), "a lease is at least 10 ms"),
+            (lambda: self.locks.lock("k", cache=11).acquire(), "cache takes a time from 0"),
             (lambda: self.locks.semaphore("s", permits=0).acquire(), "expected 1 to"),
         ]
         for call, sentence in cases:

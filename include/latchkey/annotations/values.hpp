@@ -171,6 +171,16 @@ struct LockAnnotation : detail::AnnotationValue {
     return changed;
   }
 
+  /// As LockOptions::cache.
+  consteval LockAnnotation cache(std::chrono::milliseconds time) const {
+    LockAnnotation changed = *this;
+    if (time.count() < 0 || time > detail::longest_cache) {
+      detail::reject_annotation("cache takes a time from 0, for none, to 10 s");
+    }
+    changed.said.cache = time.count();
+    return changed;
+  }
+
   /// As LockOptions::fenced.
   consteval LockAnnotation fenced() const {
     LockAnnotation changed = *this;

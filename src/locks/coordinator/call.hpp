@@ -138,6 +138,7 @@ struct Call : AcquireTerms {
   RemoteHold* hold = nullptr;    ///< granted: the hold; before: the claim
   HoldLimits::Number limit = 0;  ///< re-entered, joined or handed over: its limit
   bool held_too_long = false;    ///< lost: because of held_at_most
+  bool cached = false;           ///< granted: the hold was idle
   bool lacks_delay = false;  ///< granted, bundled: the backend has yet to learn of its lock_delay
   LockType held_as = LockType::REENTRANT;  ///< would_deadlock: how the owner holds
   /// busy: the holder, if known; would_deadlock: the holder's method.

@@ -27,7 +27,8 @@ struct CoordinatorSettings {
   std::chrono::milliseconds unavailable_after = std::chrono::seconds(10);
   /// For how long the calls of this process may hand one hold on. 0: never.
   std::chrono::milliseconds cohort{5};
-  /// For how long a hold that nobody here has is kept (IdleHold). 0: not at all.
+  /// For how long a hold that nobody here has is kept (IdleHold), unless its call says another time
+  /// (Lease::cache). 0: not at all.
   std::chrono::milliseconds cache{0};
   bool pushes = true;    ///< Capabilities::pushes
   bool grants = false;   ///< the backend keeps a queue of processes (Capabilities::grants)
@@ -58,10 +59,11 @@ struct CoordinatorSettings {
   }
 };
 
-/// Whether holds may become idle (CoordinatorSettings::cache).
+/// Whether holds may become idle (CoordinatorSettings::cache, Lease::cache).
 enum class KeepsIdle : std::uint8_t {
   yes,
   not_yet,    ///< the backend was not there: whether it tells of those who wait is not known
+  never,      ///< it does not tell of them
   no_longer,  ///< no Locks is left
 };
 

@@ -13,15 +13,25 @@
 
 namespace latchkey::inline v1::detail {
 
-std::string announcement_of(const RemoteHold& claim, const CoordinatorSettings& settings) {
-  std::string text = claim.origin.site != nullptr ? claim.origin.site->where() : "a program";
-  text += ' ';
-  text += settings.announcement;
+namespace {
+
+std::string text_with_time(std::string text, const CoordinatorSettings& settings) {
   if (settings.announced_time != nullptr) {
     const auto now = settings.announced_time->wall();
     text += ", since " + utc_text(std::chrono::floor<std::chrono::seconds>(now));
   }
   return text;
+}
+
+}  // namespace
+
+std::string announcement_of(const RemoteHold& claim, const CoordinatorSettings& settings) {
+  const std::string place = claim.origin.site != nullptr ? claim.origin.site->where() : "a program";
+  return text_with_time(place + ' ' + settings.announcement, settings);
+}
+
+std::string announcement_of_idle(const CoordinatorSettings& settings) {
+  return text_with_time("the cache " + settings.announcement, settings);
 }
 
 std::optional<Event::Kind> event_of(const Call& call) noexcept {
@@ -69,6 +79,7 @@ void describe_call(Event& event, const Call& call, Clock::time_point now) {
   }
   if (event.kind == Event::Kind::granted) {
     event.count = call.hold->local_holds();
+    event.cached = call.cached;
     describe_hold(event, *call.hold, now);
   } else if (call.answer == Answer::busy) {
     event.holder = call.holder;

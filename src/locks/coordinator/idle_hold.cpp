@@ -6,6 +6,7 @@
 #include <chrono>
 #include <stop_token>
 
+#include "locks/coordinator/hold_events.hpp"
 #include "locks/coordinator/immediate.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -15,8 +16,9 @@ using Presence = RemoteHold::Presence;
 using Recall = RemoteHold::Recall;
 using Stage = RemoteHold::Stage;
 
-bool IdleHold::are_kept(Coordinator& home, LockType type) {
-  if (home.settings().cache.count() == 0 || !is_raced_for(type)) return false;
+bool IdleHold::is_wanted_idle(Coordinator& home, const RemoteHold& hold) {
+  if (hold.cache.count() == 0 || !is_raced_for(hold.type)) return false;
+  if (home.shard_->keeps_idle != KeepsIdle::yes) return false;
   const Yielding& others = home.yielding_;
   const Clock::time_point now = home.now();
   return others.stage == Yielding::Stage::off && now >= others.recalled_until &&
@@ -24,14 +26,13 @@ bool IdleHold::are_kept(Coordinator& home, LockType type) {
 }
 
 void IdleHold::reserve_tokens(Coordinator& home, RemoteHold& claim) {
-  if (are_kept(home, claim.type)) claim.acquire.request.tokens = block_of_idle_tokens;
+  if (is_wanted_idle(home, claim)) claim.acquire.request.tokens = block_of_idle_tokens;
 }
 
 // A hold whose lease is short, or that no call could take, is not worth a request.
 bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
   const CoordinatorContext& shard = *home.shard_;
-  if (!are_kept(home, hold.type) || !home.waiters_.empty() || shard.closed) return false;
-  if (shard.keeps_idle != KeepsIdle::yes) return false;
+  if (!is_wanted_idle(home, hold) || !home.waiters_.empty() || shard.closed) return false;
   if (shard.link_is_down || shard.idle_holds >= most_idle_holds) return false;
   if (home.holds_.idle() != nullptr || !hold.is_settled() || hold.pins > 0) return false;
   if (hold.recall == Recall::wanted || hold.revoked.load(std::memory_order_relaxed)) return false;
@@ -54,7 +55,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
   hold.limits.clear();
   hold.check.wanted = milliseconds(0);
   if (hold.idle_until == Clock::time_point{}) {
-    hold.idle_until = later(home.now(), home.settings().cache);
+    hold.idle_until = later(home.now(), hold.cache);
   }
   const bool renewed = hold.deadline_point() > later(hold.idle_until, idle_lease);
   if (!hold.check.in_flight() && (hold.recall == Recall::unasked || renewed)) expire(home, hold);
@@ -66,6 +67,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
 // Nobody compares the deadline, which begins anew for the next local hold: the request may shorten
 // the lease from the moment that it is sent.
 void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
+  if (!home.settings().announcement.empty()) announce(home, hold);
   const auto left = std::chrono::ceil<milliseconds>(hold.idle_until - home.now()) + idle_lease;
   const milliseconds lease = home.settings().offered_lease(left);
   home.send_check(hold, Verb::expire, lease);
@@ -76,6 +78,15 @@ void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
   if (end >= hold.deadline_point()) return;
   hold.deadline.set(end);
   hold.lease = hold.in_force = lease;
+}
+
+// Without memory for the text others read only the id of the hold.
+void IdleHold::announce(Coordinator& home, RemoteHold& hold) {
+  try {
+    hold.announce(announcement_of_idle(home.settings()));
+  } catch (const std::bad_alloc&) {
+    hold.announce({});
+  }
 }
 
 bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& call) {
@@ -95,6 +106,7 @@ bool IdleHold::take(Coordinator& home, Call& call) {
   home.holds_.set_held_again(*hold, call.owner);
   hold->end_reported = false;
   hold->check.due_at = Clock::never();
+  call.cached = true;
   home.give_to(*hold, call);
   return true;
 }
@@ -129,19 +141,29 @@ void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outc
   }
   const bool changed = hold.check.watch == CheckProgress::Watch::changed;
   const bool kept = granted && !outcome.wanted && !changed;
-  if (hold.stage == Stage::idle && !kept) end(home);
+  if (hold.stage != Stage::idle || kept) return;
+  if (outcome.wanted) report_recall(home);
+  end(home);
 }
 
 void IdleHold::on_wanted(Coordinator& home) {
   home.yielding_.note_others(home.now(), true);
+  report_recall(home);
   home.holds_.for_each([&](RemoteHold& hold) {
     if (hold.stage == Stage::held) hold.recall = Recall::wanted;
   });
   end(home);
 }
 
-void IdleHold::note_others(Coordinator& home) {
-  if (home.settings().cache.count() == 0) return;
+void IdleHold::report_recall(Coordinator& home) {
+  const RemoteHold* const hold = home.holds_.idle();
+  if (hold != nullptr && home.reports(Event::Kind::recalled)) {
+    home.report(Event::Kind::recalled, *hold);
+  }
+}
+
+void IdleHold::note_others(Coordinator& home, const RemoteHold& claim) {
+  if (claim.cache.count() == 0 || home.shard_->keeps_idle != KeepsIdle::yes) return;
   home.yielding_.note_others(home.now(), false);
 }
 

@@ -20,9 +20,9 @@ inline constexpr std::uint8_t most_idle_holds = 16;
 /// How many fencing tokens a claim reserves whose hold may become idle.
 inline constexpr std::uint32_t block_of_idle_tokens = 256;
 
-/// The decisions about RemoteHold::Stage::idle (CoordinatorSettings::cache). The last local hold
-/// has ended, and no call of this process waits: the hold at the backend stays, and the next call
-/// of its type takes it without a request. Functions of a Coordinator.
+/// The decisions about RemoteHold::Stage::idle (RemoteHold::cache). The last local hold has ended,
+/// and no call of this process waits: the hold at the backend stays, and the next call of its type
+/// takes it without a request. Functions of a Coordinator.
 ///
 /// An `expire` follows the first release: it shortens the lease, says whether somebody waits for
 /// the key, and has the backend tell when somebody takes a place in line (Request::recall). From
@@ -48,8 +48,8 @@ class IdleHold {
   static void on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outcome);
   /// Somebody waits for the key in another process.
   static void on_wanted(Coordinator& home);
-  /// Other processes take part in the key: nothing is kept idle for a while.
-  static void note_others(Coordinator& home);
+  /// Other processes take part in the key of `claim`: nothing is kept idle for a while.
+  static void note_others(Coordinator& home, const RemoteHold& claim);
   /// From now on nobody tells whether others wait.
   static void on_link_down(Coordinator& home);
   /// `claim` has fencing tokens: it reserves more, for the calls that take the hold while it is
@@ -57,11 +57,15 @@ class IdleHold {
   static void reserve_tokens(Coordinator& home, RemoteHold& claim);
 
  private:
-  /// Whether a hold of `type` is kept if nothing about itself is against it.
-  [[nodiscard]] static bool are_kept(Coordinator& home, LockType type);
+  /// Whether `hold` is kept if nothing but its terms and the other processes is against it.
+  [[nodiscard]] static bool is_wanted_idle(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_keep(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_take(Coordinator& home, const RemoteHold& hold, const Call& call);
   static void expire(Coordinator& home, RemoteHold& hold);
+  /// Others read of the hold that this process keeps it.
+  static void announce(Coordinator& home, RemoteHold& hold);
+  /// The idle hold, if there is one, is about to be given back to others.
+  static void report_recall(Coordinator& home);
 };
 
 }  // namespace latchkey::inline v1::detail

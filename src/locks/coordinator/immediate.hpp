@@ -42,6 +42,12 @@ inline std::chrono::milliseconds Coordinator::delay_of(const Lease& lease) const
   return settings().offered_lease(length + delay) - length;
 }
 
+/// For how long a call with these terms lets its hold become idle.
+inline std::chrono::milliseconds cache_of(const Lease& lease,
+                                          const CoordinatorSettings& settings) noexcept {
+  return lease.cache().value_or(settings.cache);
+}
+
 /// Whether two thirds of `wanted` remain: a call that asked for it shares or takes over the hold
 /// without a renewal.
 inline bool Coordinator::two_thirds_remain(const RemoteHold& hold,
@@ -128,6 +134,7 @@ inline RemoteHold& Coordinator::make_claim(const AcquireTerms& terms) {
   claim.origin = terms.origin;
   claim.lease = length_of(terms.lease);
   claim.delay = delay_of(terms.lease);
+  claim.cache = cache_of(terms.lease, settings());
   claim.acquire.request.tokens = 1;
   claim.fenced = terms.wants_token();
   if (terms.type == LockType::PERMIT) claim.set_permits(terms.permits);

@@ -172,7 +172,9 @@ class RemoteHold {
   std::uint32_t hand_offs = 0;      ///< how often it was handed on
   std::uint32_t spare_tokens = 0;   ///< reserved and not given to a call yet
   Clock::time_point cohort_ends{};  ///< set by the first hand-off; for a READ, by the grant
-  Clock::time_point idle_until{};   ///< not kept idle after this; zero: it was not yet
+  /// For how long it is kept idle, by the call that was granted it last; 0: not at all.
+  std::chrono::milliseconds cache{};
+  Clock::time_point idle_until{};  ///< not kept idle after this; zero: it was not yet
 
   // The lease.
   std::chrono::milliseconds lease{};     ///< last granted, or being requested

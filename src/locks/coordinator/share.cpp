@@ -93,7 +93,10 @@ void Coordinator::give_to(RemoteHold& hold, Call& heir) {
     --hold.spare_tokens;
   }
   hold.origin = heir.origin;
-  if (!settings().announcement.empty()) announce(hold);
+  hold.cache = cache_of(heir.lease, settings());
+  // Others still read that the process keeps a hold that was idle; its request may be in flight.
+  const bool was_idle = hold.idle_until != Clock::time_point{};
+  if (!was_idle && !settings().announcement.empty()) announce(hold);
   heir.hold = &hold;
   enter(heir, hold);
   hold.check.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
@@ -344,6 +347,7 @@ void Coordinator::pass_on(RemoteHold& claim) {
   Call& asked_for = *std::exchange(claim.call, heir);
   claim.owner = heir->owner;
   claim.origin = heir->origin;
+  claim.cache = cache_of(heir->lease, settings());
   if (!claim.acquire.in_flight()) {
     claim.lease = length_of(heir->lease);
     claim.delay = delay_of(heir->lease);

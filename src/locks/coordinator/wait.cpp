@@ -55,7 +55,7 @@ bool is_awaited(const RemoteHold& claim, const Notification& grant) noexcept {
 void Coordinator::wait_for_release(RemoteHold& claim, const Outcome& outcome, bool again) {
   Call& call = *claim.call;
   call.last_reply = LastReply::busy;
-  IdleHold::note_others(*this);
+  IdleHold::note_others(*this, claim);
   if (outcome.holder_is_foreign) note_foreign_holder();
   claim.place.note(outcome, claim.acquire.request.sent, now());
   if (now() >= end_of_wait(call, settings())) return give_up(call, Answer::busy);

@@ -66,6 +66,7 @@ void EventQueue::drop(const Event& event) noexcept {
   ++found->count;
   if (event.kind == Event::Kind::granted && event.count == 1) ++found->new_holds;
   if (event.contended) ++found->contended;
+  if (event.cached) ++found->cached;
   found->permits += event.permits;
 }
 

@@ -65,7 +65,7 @@ class AcquireMembers {
       parts_[index].lock = &lock;
       parts_[index].space = &lock.space->space();
       parts_[index].owner = lock.owner.value_or(owner);
-      parts_[index].space->require_offered(attempt.lease);
+      parts_[index].space->require_offered(attempt.lease, lock.type);
     }
     asked_ = now();
     until_ = attempt.wait.is_forever() ? Clock::never() : later(asked_, attempt.wait.length());

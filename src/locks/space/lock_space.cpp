@@ -39,16 +39,11 @@ Options checked(Options options) {
           "Options::command_timeout is between 1 ms and 1 hour");
   require(options.unavailable_after >= 1ms && options.unavailable_after <= 24h,
           "Options::unavailable_after is between 1 ms and 1 day");
-  require(options.cache >= 0ms && options.cache <= 10s,
+  require(options.cache >= 0ms && options.cache <= longest_cache,
           "Options::cache is between 0 (no lock is kept) and 10 s");
   require(options.prefix.size() < 1024, "Options::prefix is shorter than 1 KiB");
   return options;
 }
-
-constexpr std::string_view no_recalls =
-    " does not tell of those who wait for an idle lock (Options::cache); a Redis 7.0.5 or later "
-    "that is no cluster does, with Options::watch_holds, without min_replicas, for a user who may "
-    "use CLIENT KILL and CLIENT TRACKING";
 
 /// Whether what `backend` offers is not known yet (Startup::allow_down).
 bool is_absent(const Backend& backend) {
@@ -63,11 +58,17 @@ Capabilities checked(const Backend& backend, const Options& options) {
   if (const std::string why = offered.why_not(options.watchdog); !why.empty()) {
     throw std::invalid_argument(backend.describe() + ' ' + why + " (Options::watchdog)");
   }
-  const bool tells = offered.recalls || offered.one_process;
-  if (options.cache.count() != 0 && !tells && !is_absent(backend)) {
-    throw std::invalid_argument(backend.describe() + std::string(no_recalls));
+  if (options.cache.count() != 0 && !is_absent(backend)) {
+    if (const std::string why = offered.why_no_cache(); !why.empty()) {
+      throw std::invalid_argument(backend.describe() + ' ' + why + " (Options::cache)");
+    }
   }
   return offered;
+}
+
+KeepsIdle first_knowledge(const Backend& backend, const Capabilities& offered) {
+  if (offered.recalls) return KeepsIdle::yes;
+  return is_absent(backend) ? KeepsIdle::not_yet : KeepsIdle::never;
 }
 
 bool limits_leases(const Capabilities& offered) noexcept {
@@ -84,7 +85,7 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.lease_granularity = capabilities.lease_granularity;
   settings.command_timeout = options.command_timeout;
   settings.unavailable_after = options.unavailable_after;
-  if (!capabilities.one_process) settings.cache = options.cache;
+  settings.cache = options.cache;  // KeepsIdle says whether it counts
   settings.pushes = capabilities.pushes;
   settings.grants = capabilities.pushes && capabilities.grants;
   settings.in_order = capabilities.in_order;
@@ -123,7 +124,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
       timer_({driver_, due_times_, latch_waits_, reporter_, clock_, *backend_, *this}),
       direct_requests_(driver_, clock_),
       latch_waits_(*this),
-      recalls_are_unknown_(settings_.cache.count() != 0 && !capabilities_.recalls) {
+      keeps_idle_(first_knowledge(*backend_, capabilities_)) {
   if (options_.call_observer != nullptr && options_.call_observer->wants_calls()) {
     calls_may_be_observed.store(true, std::memory_order_relaxed);
   }
@@ -132,7 +133,7 @@ LockSpace::LockSpace(std::unique_ptr<Backend> backend, const Options& options)
   static_cast<void>(Parker::mine());  // parkers take part in forks from now on
   if (options_.announce) settings_.announced_time = &clock_;
   driver_.start(*this, settings_);
-  if (recalls_are_unknown_) driver_.keep_idle(KeepsIdle::not_yet);
+  driver_.keep_idle(keeps_idle_);
   LiveSpaces::add(*this);  // before the space, so that a fork locks its mutex first
   try {
     register_fork_participant(ForkLevel::locks, *this);
@@ -178,6 +179,16 @@ void LockSpace::require_delay(const Lease& lease) const {
   const std::chrono::milliseconds length = lease.length(options_.watchdog);
   const std::string why = capabilities_.why_no_delay(length, lease.lock_delay());
   if (!why.empty()) throw std::invalid_argument(describe() + ' ' + why);
+}
+
+void LockSpace::require_cache(LockType type) const {
+  if (!is_raced_for(type)) {
+    throw std::invalid_argument("a " + std::string(to_string(type)) +
+                                " lock is not kept after its release (Lease::cache): say "
+                                "REENTRANT, WRITE or FENCED, or no cache");
+  }
+  const std::string why = why_no_cache();
+  if (!why.empty()) throw std::invalid_argument(describe() + ' ' + why + " (Lease::cache)");
 }
 
 bool LockSpace::takes_in_one_step(std::span<const std::string_view> keys) const noexcept {
@@ -229,9 +240,18 @@ void LockSpace::notified(const Notification& notification) noexcept {
 }
 
 void LockSpace::learn_of_recalls() noexcept {
-  if (!recalls_are_unknown_.exchange(false)) return;
-  if (backend_->capabilities().recalls) return driver_.keep_idle(KeepsIdle::yes);
-  reporter_.warn(no_recalls);
+  if (keeps_idle_.load(std::memory_order_relaxed) != KeepsIdle::not_yet) return;
+  const Capabilities offered = backend_->capabilities();
+  const KeepsIdle known = offered.recalls ? KeepsIdle::yes : KeepsIdle::never;
+  KeepsIdle before = KeepsIdle::not_yet;
+  if (!keeps_idle_.compare_exchange_strong(before, known)) return;
+  driver_.keep_idle(known);
+  if (known == KeepsIdle::yes || options_.cache.count() == 0) return;
+  try {
+    reporter_.warn(' ' + offered.why_no_cache() + " (Options::cache)");
+  } catch (const std::bad_alloc&) {
+    reporter_.count_unreported(1);
+  }
 }
 
 // --- the end ---
@@ -252,13 +272,17 @@ void LockSpace::close(std::chrono::milliseconds drain, const std::stop_token& hu
   reporter_.finish(options_.command_timeout);
 }
 
-// Without memory for the wait they end by their leases, if the releases are lost with the backend.
-void LockSpace::end_idle_holds() noexcept {
-  driver_.keep_idle(KeepsIdle::no_longer);
+bool LockSpace::give_back_idle_holds() noexcept {
   bool any = false;
   driver_.for_each_coordinator(
       [&](Coordinator& each, EventContext& context) { any = IdleHold::end(each, context) || any; });
-  if (!any) return;
+  return any;
+}
+
+// Without memory for the wait they end by their leases, if the releases are lost with the backend.
+void LockSpace::end_idle_holds() noexcept {
+  driver_.keep_idle(KeepsIdle::no_longer);
+  if (!give_back_idle_holds()) return;
   try {
     const Closers::Entry entry(closers_);
     wait_while(&Coordinator::releases, later(clock_.now(), options_.command_timeout),
@@ -276,7 +300,7 @@ void LockSpace::wait_while(bool (Coordinator::*condition)() const, Clock::time_p
 }
 
 void LockSpace::detach() {
-  if (settings_.cache.count() != 0) end_idle_holds();
+  if (keeps_idle_.load(std::memory_order_relaxed) == KeepsIdle::yes) end_idle_holds();
   if (lifetime_.detach(driver_)) delete this;
 }
 

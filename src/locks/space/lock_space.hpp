@@ -137,7 +137,8 @@ class LockSpace final : public Sink, public ForkParticipant {
             .prefix = options_.prefix};
   }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// Throws std::invalid_argument with a sentence unless the backend offers the type or the lease.
+  /// Each throws std::invalid_argument with a sentence unless the backend offers the type or the
+  /// lease.
   void require_offered(LockType type) const;
   /// The type that a hold with a fencing token has if `type` was asked for. Throws
   /// std::invalid_argument with a sentence if it has none at this backend.
@@ -147,6 +148,19 @@ class LockSpace final : public Sink, public ForkParticipant {
       require_offered(lease.length(options_.watchdog));
     if (lease.lock_delay().count() != 0) [[unlikely]]
       require_delay(lease);
+  }
+  /// Why no lock is kept after its release; empty: one can be, or it is not known yet.
+  [[nodiscard]] std::string why_no_cache() const {
+    const bool never = keeps_idle_.load(std::memory_order_relaxed) == KeepsIdle::never;
+    return never ? capabilities_.why_no_cache() : std::string();
+  }
+  /// Gives back what nobody here holds.
+  bool give_back_idle_holds() noexcept;
+  /// For an acquire as `type`.
+  void require_offered(const Lease& lease, LockType type) const {
+    require_offered(lease);
+    if (lease.cache().value_or(std::chrono::milliseconds(0)).count() != 0) [[unlikely]]
+      require_cache(type);
   }
   /// Whether the backend takes all these keys by one request.
   [[nodiscard]] bool takes_in_one_step(std::span<const std::string_view> keys) const noexcept;
@@ -207,6 +221,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   bool unlock_by_call(const KeyPlace& place, LockType type, Owner owner);
   void require_offered(std::chrono::milliseconds lease) const;
   void require_delay(const Lease& lease) const;
+  void require_cache(LockType type) const;
   void acquire(BlockingCall& call, const KeyPlace& place, Owner owner, const Attempt& attempt);
   bool release_by_call(RemoteHold& hold, HoldTerms terms, std::chrono::milliseconds linger,
                        const ErrorContext* context);
@@ -244,8 +259,7 @@ class LockSpace final : public Sink, public ForkParticipant {
   Lifetime lifetime_;
   std::weak_ptr<SpaceRef> reference_;
   std::atomic<bool> watches_loops_{false};
-  /// The backend was not there, and holds are to become idle.
-  std::atomic<bool> recalls_are_unknown_;
+  std::atomic<KeepsIdle> keeps_idle_;
 };
 
 }  // namespace latchkey::inline v1::detail

@@ -36,7 +36,7 @@ bool can_wait() noexcept {
 
 [[gnu::always_inline]] inline RemoteHold* LockSpace::acquire_at_once(const KeyPlace& place,
                                                                      const AcquireTerms& terms) {
-  require_offered(terms.lease);
+  require_offered(terms.lease, terms.type);
   if (reports_grants_ || !driver_.answers_at_once()) return nullptr;
   const SanitizerPause pause;
   timer_.require_running(place.key, terms.type);
@@ -68,7 +68,7 @@ std::optional<Hold> LockSpace::acquire_all_at_once(std::span<const std::string_v
       capabilities_.one_step != Capabilities::OneStep::all) {
     return std::nullopt;
   }
-  require_offered(attempt.lease);
+  require_offered(attempt.lease, attempt.type);
   AcquireTerms terms;
   terms.set(owner, attempt);
   MultiHold::Owned all = ImmediateBatch::acquire(*this, keys, terms);
@@ -270,7 +270,7 @@ std::size_t LockSpace::revoke(std::string_view key) {
 // The backend tells this connection of no change that it makes itself.
 void LockSpace::end_idle_hold_for(const Request& request) noexcept {
   const bool ends = request.verb == Verb::force_release || request.verb == Verb::release;
-  if (ends && settings_.cache.count() != 0) driver_.end_idle_hold(request.key);
+  if (ends) driver_.end_idle_hold(request.key);
 }
 
 Outcome LockSpace::administered(const Request& request) {

@@ -45,7 +45,7 @@ void StartedCall::prepare_to_wait() {
 }
 
 void StartedCall::want(Owner owner, const Attempt& attempt) {
-  space_.require_offered(attempt.lease);
+  space_.require_offered(attempt.lease, attempt.type);
   call_.set(attempt.type == LockType::PERMIT ? Owner::make() : owner, attempt);
 }
 

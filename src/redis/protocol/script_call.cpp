@@ -172,7 +172,8 @@ void append_eval(CommandBuffer& buffer, const Request& request, const CallSettin
   append(buffer, "EVAL", call.script->text, call, {buffer, request, settings, cursor});
 }
 
-// The note of an acquire is stored by a script, which stores nothing if the lock was busy.
+// The note of an acquire, and of a lock that becomes idle, is stored by a script, which stores
+// nothing if the lock was busy.
 bool append_note(CommandBuffer& buffer, const Request& request, const Layout& layout) {
   if (request.type == LockType::PERMIT) return false;  // its holder has no name there
   const Tag tag(request.key);
@@ -186,21 +187,21 @@ bool append_note(CommandBuffer& buffer, const Request& request, const Layout& la
     note_key();
     return true;
   };
+  const bool is_new = request.verb == Verb::acquire || request.recall;
+  if (is_new) {
+    buffer.begin(8);
+    buffer.word("EVAL");
+    buffer.word(layout.announce->text);
+    buffer.word("2");
+    buffer.word(request.key);
+    note_key();
+    buffer.word({owner, request.type == LockType::WRITE ? ":write" : ""});
+    buffer.word(request.note);
+    buffer.number(request.lease.count());
+    return true;
+  }
   switch (request.verb) {
-    case Verb::acquire:
-      buffer.begin(8);
-      buffer.word("EVAL");
-      buffer.word(layout.announce->text);
-      buffer.word("2");
-      buffer.word(request.key);
-      note_key();
-      buffer.word({owner, request.type == LockType::WRITE ? ":write" : ""});
-      buffer.word(request.note);
-      buffer.number(request.lease.count());
-      return true;
     case Verb::expire:
-      if (request.recall) return append_deletion();
-      [[fallthrough]];
     case Verb::renew:
     case Verb::downgrade:
       buffer.begin(3);

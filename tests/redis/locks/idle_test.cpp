@@ -1,6 +1,9 @@
 // Locks that a process keeps until another one wants them (Options::cache), on a real server.
+// tidy: long-file because each way in which an idle lock begins and ends is one test
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -11,7 +14,9 @@
 #include <string_view>
 #include <thread>
 
+#include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
+#include <latchkey/locked.hpp>
 #include <latchkey/locks.hpp>
 
 #include "support/event_counter.hpp"
@@ -199,12 +204,64 @@ TEST_F(RedisIdle, ALostConnectionGivesItBack) {
   EXPECT_EQ(recorder.count(Event::Kind::lost), 0U);
 }
 
-TEST_F(RedisIdle, NoMethodIsAnnouncedThatHasEnded) {
+TEST_F(RedisIdle, OthersReadThatTheProcessKeepsIt) {
   const Locks locks = connect({.announce = true, .cache = long_time});
-  Hold hold = locks.lock("k").acquire();
-  EXPECT_TRUE(eventually([&] { return !locks.inspect("k").holders.at(0).announced.empty(); }));
-  EXPECT_TRUE(hold.release());
-  EXPECT_TRUE(eventually([&] { return locks.inspect("k").holders.at(0).announced.empty(); }));
+  const auto announced = [&] { return locks.inspect("k").holders.at(0).announced; };
+  for (const LockType type : {REENTRANT, WRITE}) {
+    Hold hold = locks.lock("k", type).acquire();
+    EXPECT_TRUE(eventually([&] { return announced().starts_with("a program on "); }));
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(eventually([&] { return announced().starts_with("the cache on "); }));
+    EXPECT_THAT(announced(), HasSubstr("process " + std::to_string(::getpid()) + " ("));
+    static_cast<void>(locks.force_release("k"));
+  }
+}
+
+TEST_F(RedisIdle, ACallCanSayForHowLongItsLockIsKept) {
+  const Locks plain = connect();
+  EXPECT_TRUE(plain.lock("k").acquire(0ms, Lease(30s).cache(long_time)).release());
+  EXPECT_TRUE(await_short_lease("k"));
+  EXPECT_TRUE(plain.lock("k").acquire(0ms, 30s).release()) << "which takes the idle lock";
+  EXPECT_TRUE(await_free("k")) << "and says nothing of a cache";
+  const Locks keeping_all = keeping();
+  use(keeping_all, "other");
+  EXPECT_TRUE(is_locked("other"));
+  EXPECT_TRUE(keeping_all.lock("mine").acquire(0ms, Lease(30s).cache(0ms)).release());
+  EXPECT_TRUE(await_free("mine"));
+}
+
+TEST_F(RedisIdle, ADecoratedMethodAndAPolicyCanSayIt) {
+  const Locks locks = connect();
+  const auto call = [&](std::string_view key) {
+    LOCKED("{key}", WRITE, 0s, 30s).in(locks).cache(long_time) AROUND(key){};
+  };
+  call("k");
+  EXPECT_TRUE(await_short_lease("k"));
+  EXPECT_TRUE(is_locked("k"));
+}
+
+TEST_F(RedisIdle, TheListenerIsToldOfEachUseAndOfTheRecall) {
+  Recorder recorder;
+  const Locks locks = connect({.cache = long_time, .listener = &recorder});
+  for (int call = 0; call < 3; ++call) use(locks, "k");
+  EXPECT_TRUE(await_short_lease("k"));
+  use(connect(), "k");
+  ASSERT_TRUE(recorder.await(Event::Kind::recalled));
+  EXPECT_EQ(recorder.of(Event::Kind::recalled).front().key, "k");
+  std::string cached;
+  for (const Event& event : recorder.of(Event::Kind::granted)) cached += event.cached ? "1" : "0";
+  EXPECT_EQ(cached, "011");
+  EXPECT_EQ(recorder.count(Event::Kind::released), 3U) << "a recall ends no hold";
+}
+
+TEST_F(RedisIdle, AServerThatDoesNotTellRefusesACallsCache) {
+  const Locks locks = connect({.watch_holds = false});
+  try {
+    static_cast<void>(locks.lock("k").acquire(0ms, Lease(30s).cache(1s)));
+    FAIL() << "nothing was thrown";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("CLIENT TRACKING (Lease::cache)"));
+  }
 }
 
 TEST_F(RedisIdle, AStoreThatTellsNothingRefusesTheOption) {
@@ -218,9 +275,9 @@ TEST_F(RedisIdle, AStoreThatTellsNothingRefusesTheOption) {
     return {};
   };
   const std::string why =
-      " does not tell of those who wait for an idle lock (Options::cache); a Redis 7.0.5 or later "
-      "that is no cluster does, with Options::watch_holds, without min_replicas, for a user who "
-      "may use CLIENT KILL and CLIENT TRACKING";
+      " does not tell of those who wait for an idle lock; a Redis 7.0.5 or later that is no "
+      "cluster does, with Options::watch_holds, without min_replicas, for a user who may use "
+      "CLIENT KILL and CLIENT TRACKING (Options::cache)";
   EXPECT_THAT(refusal(server_.tcp_uri(), {.watch_holds = false}), HasSubstr(why));
   EXPECT_THAT(refusal("redis+set://127.0.0.1:" + std::to_string(server_.port()), {}),
               HasSubstr(why));
@@ -236,7 +293,7 @@ TEST_F(RedisIdle, AServerThatWasAwayAtFirstTellsOnceItIsThere) {
                                  .watch_holds = watches,
                                  .cache = long_time,
                                  .listener = &recorder});
-    EXPECT_THROW(use(locks, "k"), BackendUnavailable);
+    EXPECT_THROW(static_cast<void>(locks.lock("k").try_acquire(0ms)), BackendUnavailable);
     server_.start();
     client_ = server_.client();
     EXPECT_TRUE(eventually([&] {

@@ -96,6 +96,27 @@ TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) {
   brief.answer(Kind::granted);
 }
 
+TEST_F(CoordinatorIdle, EachCallMaySayForHowLongItIsKept) {
+  Script plain(with_events(with_grants()));
+  Caller& keeps = plain.acquire(REENTRANT, 1s, Lease(30s).cache(200ms));
+  plain.answer(Kind::granted);
+  plain.release(keeps);
+  EXPECT_EQ(plain.sent(), "acquire 1 30000, expire 1 1700");
+  plain.answer(Kind::granted);
+  plain.pass(199ms);
+  Caller& next = plain.acquire(REENTRANT, 1s, Lease(30s).cache(0ms), Owner::make());
+  EXPECT_EQ(next.answer, Answer::granted);
+  plain.release(next);
+  EXPECT_EQ(plain.sent(), "release 1") << "the call that had it last wants none";
+  plain.answer(Kind::granted);
+
+  Caller& none = script.acquire(REENTRANT, 1s, Lease(30s).cache(0ms));
+  script.answer(Kind::granted);
+  script.release(none);
+  EXPECT_EQ(script.sent(), "acquire 1 30000, release 1");
+  script.answer(Kind::granted);
+}
+
 TEST_F(CoordinatorIdle, WithoutTheOptionEachReleaseIsSent) {
   Script plain(with_grants());
   Caller& held = plain.acquire(REENTRANT, 1s, 30s);
@@ -124,6 +145,7 @@ TEST_F(CoordinatorIdle, ARecallEndsIt) {
   become_idle();
   script.notify(Change::wanted);
   end_release();
+  EXPECT_EQ(script.events(), "attempt, granted, released, recalled");
   Caller& next = take();
   EXPECT_EQ(script.sent(), "acquire 2 30000");
   script.answer(Kind::granted);
@@ -197,6 +219,7 @@ TEST_F(CoordinatorIdle, AReplyThatNamesAWaiterEndsIt) {
   wanted.wanted = true;
   script.answer(wanted);
   end_release();
+  EXPECT_EQ(script.events(), "attempt, granted, released, recalled");
 }
 
 TEST_F(CoordinatorIdle, AnExpireWithoutAReplyEndsIt) {

@@ -41,8 +41,23 @@ TEST_F(PrometheusTest, HoldsAndWaitersAreCurrentCounts) {
   EXPECT_EQ(only("latchkey_acquire_seconds").histogram.sample_count, 4U);
 }
 
+TEST_F(PrometheusTest, CountsUsesAndRecallsOfIdleLocks) {
+  Event granted;
+  granted.kind = Event::Kind::granted;
+  listener_.on_event(granted);
+  granted.cached = true;
+  listener_.on_event(granted);
+  EXPECT_EQ(attempts("granted", ""), 2);
+  EXPECT_EQ(at("latchkey_cached_total", "").counter.value, 1);
+  Event recalled;
+  recalled.kind = Event::Kind::recalled;
+  listener_.on_event(recalled);
+  EXPECT_EQ(at("latchkey_recalled_total", "").counter.value, 1);
+  EXPECT_EQ(at("latchkey_holds", "").gauge.value, 0) << "nobody held it";
+}
+
 TEST_F(PrometheusTest, CountersAndGaugesStayRightWhenEventsAreDropped) {
-  Event::Missed missed{Event::Kind::granted, {}, 5, 4, 1};
+  Event::Missed missed{Event::Kind::granted, {}, 5, 4, 1, 2};
   Event event;
   event.kind = Event::Kind::dropped;
   event.count = 12;
@@ -53,6 +68,7 @@ TEST_F(PrometheusTest, CountersAndGaugesStayRightWhenEventsAreDropped) {
   listener_.on_event(event);
   EXPECT_EQ(attempts("granted", ""), 5);
   EXPECT_EQ(attempts("timeout", ""), 1);
+  EXPECT_EQ(at("latchkey_cached_total", "").counter.value, 2);
   EXPECT_EQ(at("latchkey_holds", "").gauge.value, 0);
   EXPECT_EQ(at("latchkey_waiters", "").gauge.value, 0);
   EXPECT_EQ(series("latchkey_events_dropped_total").begin()->second.counter.value, 12);

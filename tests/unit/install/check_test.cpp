@@ -242,6 +242,22 @@ TEST(Check, LockDelayIsATimeInItsRange) {
   EXPECT_THAT(with("lock_dely: 5s"), HasSubstr("did you mean 'lock_delay'?"));
 }
 
+TEST(Check, CacheIsATimeInItsRangeForALockThatCanBeKept) {
+  const auto with = [](const std::string& settings) {
+    return only_mistake(memory + money + "rules:\n  Till::deposit: {" + settings + "}\n");
+  };
+  EXPECT_EQ(with("cache: 100ms"), "");
+  EXPECT_EQ(with("type: READ, cache: 0"), "");
+  EXPECT_EQ(with("cache: 11s"), "7:26 'cache': '11s' is too long; expected at most 10s");
+  EXPECT_EQ(with("type: FAIR, cache: 1s"),
+            "7:38 'cache' does not fit FAIR; expected it with REENTRANT, WRITE or FENCED, or none");
+  EXPECT_EQ(with("shared_with: redisson, cache: 0"), "");
+  EXPECT_EQ(with("shared_with: redisson, cache: 1s"),
+            "7:49 'cache' does not fit 'shared_with: redisson': its tryLock() gets nothing from a "
+            "lock that is kept; expected one of the two");
+  EXPECT_THAT(with("shared_with: java"), HasSubstr("unknown value 'java'"));
+}
+
 TEST(Check, FencedFitsTheTypeAndHasOneValue) {
   const auto with = [](const std::string& rule) {
     return only_mistake(memory + money + "rules:\n  " + rule + "\n");

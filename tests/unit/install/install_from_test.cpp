@@ -344,6 +344,20 @@ TEST(InstallFrom, ALockDelayThatTheBackendDoesNotKeepIsAnErrorAtItsPlace) {
             "");
 }
 
+TEST(InstallFrom, RejectsACacheThatTheBackendDoesNotKeep) {
+  EXPECT_EQ(in_child([](Findings& findings) {
+              register_backend(
+                  "plain", [](std::string_view, const Options&) { return mock_that_offers({}); });
+              const PolicyText file(
+                  "backends: {main: \"plain:\"}\npolicies:\n  money: {key: a, cache: 1s}\n");
+              const std::string sentence =
+                  sentence_of<PolicyError>([&] { install_from(file.path()); });
+              CHILD_EXPECT(findings, has(sentence, ":3:26"));
+              CHILD_EXPECT(findings, has(sentence, "mock: does not tell of those who wait"));
+            }),
+            "");
+}
+
 TEST(InstallFrom, ARuleGivesAMethodAToken) {
   EXPECT_EQ(in_child([](Findings& findings) {
               const PolicyText file(

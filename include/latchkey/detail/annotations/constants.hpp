@@ -101,6 +101,7 @@ struct LockConstants {
   std::int64_t hold_for = 0;
   std::int64_t held_at_most = 0;  ///< 0: without a limit
   std::int64_t lock_delay = 0;    ///< 0: none
+  std::int64_t cache = -1;        ///< -1: that of Options
   int permits = 0;                ///< 0: a lock
   int permits_taken = 1;
   ConstantText name{};  ///< empty: the function's name
@@ -126,6 +127,7 @@ consteval LockConstants lock_constants(LockConstants said, const Terms&... terms
     said.lease = constant_lease(made.lease);
     said.held_at_most = made.lease.held_at_most().count();
     said.lock_delay = made.lease.lock_delay().count();
+    if (made.lease.cache()) said.cache = made.lease.cache()->count();
   }
   return said;
 }

@@ -88,11 +88,16 @@ struct CallerContext : Environment {
   return lease.length({}) > most ? lease : lease.held_at_most(most);
 }
 
-/// The lease, in some runs with lock_delay.
-[[nodiscard]] inline Lease pick_delay(World& world, Lease lease) {
-  if (!world.delays_grants || !world.delay_choices.percent(60)) return lease;
-  return lease.lock_delay(
-      world.delay_choices.pick({milliseconds(100), milliseconds(500), milliseconds(2'000)}));
+/// The lease, in some runs with lock_delay, and in runs with idle holds sometimes with a time of
+/// its own for which the hold is kept.
+[[nodiscard]] inline Lease pick_options(World& world, Lease lease) {
+  if (world.delays_grants && world.delay_choices.percent(60)) {
+    lease = lease.lock_delay(
+        world.delay_choices.pick({milliseconds(100), milliseconds(500), milliseconds(2'000)}));
+  }
+  if (world.scenario.settings.cache.count() == 0 || !world.idle_choices.percent(30)) return lease;
+  return lease.cache(
+      world.idle_choices.pick({milliseconds(0), milliseconds(20), milliseconds(1'000)}));
 }
 
 /// Whether a call of this type asks for a fencing token, which FENCED has in any case.

@@ -58,7 +58,7 @@ void MultiKeyCaller::begin() {
       std::ranges::any_of(keys_, [](const Key& key) { return key.type == LockType::FAIR; });
   lease_ = random.percent(30) ? Lease(watchdog)
                               : Lease(random.pick({milliseconds(1'000), milliseconds(5'000)}));
-  lease_ = pick_delay(context_.world, lease_);
+  lease_ = pick_options(context_.world, lease_);
   const Wait wait = pick_wait(random);
   until_ = wait.is_forever() ? Clock::never() : later(now(), wait.length());
   grace_ = Call::grace_of(wait.length(), context_.world.scenario.settings.command_timeout);

@@ -74,7 +74,7 @@ void SingleKeyCaller::acquire(LockType type, bool by_lock) {
   }
   call.type = type;
   call.lease = by_lock || contends ? Lease(watchdog) : pick_lease(world.random);
-  if (!by_lock) call.lease = pick_delay(world, pick_limit(world, call.lease));
+  if (!by_lock) call.lease = pick_options(world, pick_limit(world, call.lease));
   call.fenced = !by_lock && pick_token(world, type);
   call.by_lock = by_lock;
   if (type == LockType::PERMIT) {  // each acquire is on its own
