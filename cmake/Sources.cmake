@@ -190,6 +190,7 @@ set(latchkey_sources
   src/redis/session/command_pipeline.cpp
   src/redis/session/delivery_queue.cpp
   src/redis/session/handshake.cpp
+  src/redis/session/idle_listeners.cpp
   src/redis/session/replica_acknowledgement.cpp
   src/redis/session/session.cpp
   src/redis/session/session_connection.cpp

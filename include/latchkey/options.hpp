@@ -79,11 +79,11 @@ struct Options {
   /// ZooKeeper, etcd; PostgreSQL, of forced releases. False: a loss is noticed at the next check.
   bool watch_holds = true;
   /// For how long this process may keep a REENTRANT, WRITE or FENCED lock that its last holder here
-  /// has released, so that the next call here takes it without asking the server. Meanwhile a try
-  /// without a wait in another process gets nothing, and Redisson waits as long as that; a process
-  /// of latchkey that waits gets the lock at once: docs/redis.md says when to use it. 0: a lock is
-  /// given back when it is released. At most 10 s. Redis 7.0.5 or later, Valkey; `memory:` ignores
-  /// it, and other stores refuse it.
+  /// has released, so that the next call here takes it without asking the server. Who waits for it
+  /// elsewhere gets it within milliseconds; a try without a wait gets nothing: docs/redis.md says
+  /// when to use it. One lock has a time of its own by Lease::cache. 0: a lock is given back when
+  /// it is released. At most 10 s. Redis 7.0.5 or later, Valkey; `memory:` ignores it, and others
+  /// refuse it.
   std::chrono::milliseconds cache{0};
   /// The source of time; null: Clock::system().
   SharedOrBorrowed<Clock> clock{};

@@ -10,6 +10,7 @@
 // Covers: src/redis/session/replica_acknowledgement.cpp src/redis/session/delivery_queue.cpp
 // Covers: src/redis/session/channel_subscriptions.cpp src/backend/connection/reconnect_policy.cpp
 // Covers: src/redis/session/slots.cpp src/redis/protocol/reply_reader.cpp
+// Covers: src/redis/session/idle_listeners.cpp
 // Covers: src/redis/protocol/script_reply.cpp src/redis/protocol/reply.cpp
 // Covers: src/redis/session/check_batcher.cpp src/redis/protocol/check_batch.cpp
 #include <algorithm>
@@ -122,6 +123,7 @@ class Play {
     made.key = keys[moves_.below(keys.size())];
     made.type = static_cast<LockType>(moves_.below(6));
     made.watch = moves_.below(2) == 0;
+    made.recall = made.verb == Verb::expire && made.watch;
     made.id = {{1, 2}, 1 + moves_.below(3)};
     made.lease = 30s;
     made.permits.taken = made.type == LockType::PERMIT ? 2 : made.permits.taken;

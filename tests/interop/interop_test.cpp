@@ -226,6 +226,24 @@ TEST_P(Interop, AWritersReleaseWakesAllReaders) {
   expect_woken("all readers", times);
 }
 
+// Redisson writes nothing while it waits. The server is asked who listens.
+TEST_P(Interop, JavaThatWaitsForAnIdleLockGetsItAtOnce) {
+  const Locks keeping = deployment_.connect();
+  if (!keeping.capabilities().recalls) GTEST_SKIP() << "the server does not tell of waiters";
+  for (const LockType type : {LockType::REENTRANT, LockType::WRITE, LockType::FENCED}) {
+    std::vector<Duration> times;
+    for (int round = 0; round < 20; ++round) {
+      const std::string key = name() + std::to_string(round) + std::string(to_string(type));
+      EXPECT_TRUE(keeping.lock(key, type).acquire(0ms, Lease(30s).cache(10s)).release());
+      const auto asked = steady_clock::now();
+      EXPECT_EQ(java("a", "try", type, key, "20000 30000"), "true");
+      times.push_back(steady_clock::now() - asked);
+      EXPECT_EQ(java("a", "unlock", type, key), "true");
+    }
+    expect_woken("Java, " + std::string(to_string(type)), times);
+  }
+}
+
 TEST_P(Interop, FencingTokensIncreaseAcrossJavaAndCpp) {
   for (const std::string& key : keys()) {
     std::uint64_t last = 0;

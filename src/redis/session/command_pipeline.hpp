@@ -38,6 +38,7 @@ struct InFlightCommand {
     repeated_release,  ///< a release that too few replicas confirmed
     wait,              ///< WAIT
     ping,              ///< PING
+    listeners,         ///< PUBSUB NUMSUB
   };
 
   Request* request;  ///< null: the request has ended, only the reply is still to come

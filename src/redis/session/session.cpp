@@ -78,6 +78,7 @@ void Session::resubmit(const QueuedRequest& request, bool asking, TimePoint now)
 }
 
 void Session::enqueue(const QueuedRequest& request, bool asking) noexcept {
+  idle_.note(*request.request);
   InFlightCommand& command = pipeline_.push();
   command.start(*request.request, *request.sink, request.deadline);
   command.asking = asking;
@@ -225,6 +226,10 @@ void Session::send_due_commands(TimePoint now) {
       send_channel_change(wanted ? Verb::subscribe : Verb::unsubscribe, name, now);
     }
   }
+  if (now >= idle_.due()) {
+    send_internal(InFlightCommand::Kind::listeners, Verb::inspect, now,
+                  [&](CommandBuffer& out) { idle_.append_question(out); });
+  }
   if (now < ping_at()) return;
   send_internal(InFlightCommand::Kind::ping, Verb::inspect, now,
                 [](CommandBuffer& out) { out.command({"PING"}); });
@@ -259,19 +264,6 @@ void Session::inherit(const Session& retired) {
   was_up_ = true;
 }
 
-void Session::retire() noexcept {
-  try {
-    if (stage_ != Stage::down) trouble_ = Failure{false, "the node serves no keys any more"};
-  } catch (const std::bad_alloc&) {
-    trouble_ = no_memory();
-  }
-}
-
-void Session::serves(bool serves) noexcept {
-  if (std::exchange(serves_, serves) == serves || serves || stage_ == Stage::up) return;
-  deliveries_.notify_all(Notification::Kind::link_up, "other nodes serve its keys");
-}
-
 // The request ends. Its command keeps its place in the queue.
 void Session::end(InFlightCommand& command, Outcome::Kind kind, std::string_view text,
                   bool never_ran) noexcept {
@@ -292,6 +284,7 @@ void Session::forget() noexcept {
   handshake_.forget();
   pipeline_.clear();
   subscriptions_.clear();
+  idle_.clear();
   replicas_.clear();
   reconnect_.reset();
   deliveries_.clear();

@@ -23,6 +23,7 @@
 #include "redis/session/command_pipeline.hpp"
 #include "redis/session/delivery_queue.hpp"
 #include "redis/session/handshake.hpp"
+#include "redis/session/idle_listeners.hpp"
 #include "redis/session/replica_acknowledgement.hpp"
 
 namespace latchkey::inline v1::detail::redis {
@@ -51,6 +52,7 @@ namespace latchkey::inline v1::detail::redis {
 /// |------------------------|---------------------------------------------------------------|
 /// | CommandPipeline        | commands in flight, their bytes and deadlines                 |
 /// | ChannelSubscriptions   | who listens to which channel                                  |
+/// | IdleListeners          | who listens to the channels of idle locks                     |
 /// | ReplicaAcknowledgement | WAIT, and what it confirms                                    |
 /// | ReconnectPolicy        | when to connect again                                         |
 /// | Handshake              | the first commands on a connection                            |
@@ -238,6 +240,7 @@ class Session {
   ReplyReader reader_;
   CommandPipeline pipeline_;
   ChannelSubscriptions subscriptions_{*call_settings_.layout};
+  IdleListeners idle_{*call_settings_.layout};
   ReplicaAcknowledgement replicas_;
   ReconnectPolicy reconnect_;
   DeliveryQueue deliveries_;

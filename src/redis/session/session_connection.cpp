@@ -111,8 +111,22 @@ void Session::failed(Failure failure, TimePoint now) noexcept {
 void Session::on_connection_lost(std::string_view why) noexcept {
   if (serves_) deliveries_.notify_all(Notification::Kind::link_down, why);
   handshake_.on_connection_lost();
+  idle_.clear();
   pipeline_.drop_sent([&](InFlightCommand& command) { end(command, Outcome::Kind::unknown, why); });
   replicas_.on_connection_lost(why, deliveries_);
+}
+
+void Session::retire() noexcept {
+  try {
+    if (stage_ != Stage::down) trouble_ = Failure{false, "the node serves no keys any more"};
+  } catch (const std::bad_alloc&) {
+    trouble_ = no_memory();
+  }
+}
+
+void Session::serves(bool serves) noexcept {
+  if (std::exchange(serves_, serves) == serves || serves || stage_ == Stage::up) return;
+  deliveries_.notify_all(Notification::Kind::link_up, "other nodes serve its keys");
 }
 
 void Session::tick(TimePoint now) noexcept {
@@ -198,7 +212,7 @@ Session::TimePoint Session::due() const noexcept {
     case Stage::down: return std::min(at, reconnect_.next_attempt_at());
     case Stage::connecting:
     case Stage::handshake: return std::min(at, settle_until_);
-    case Stage::up: return std::min({at, dead_at(), ping_at(), retries_at()});
+    case Stage::up: return std::min({at, dead_at(), ping_at(), retries_at(), idle_.due()});
   }
   return at;
 }

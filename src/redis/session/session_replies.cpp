@@ -131,6 +131,7 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
   }
   try {
     delivery.outcome = read_outcome(*request, reply, *call_settings_.layout);
+    idle_.on_reply(*request, delivery.outcome, last_received_at_);
   } catch (const std::bad_alloc&) {
     delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
   }
@@ -166,17 +167,17 @@ bool Session::on_unknown_script(InFlightCommand& command, Delivery& delivery) {
 
 bool Session::on_internal_reply(const redisReply& reply, InFlightCommand& command,
                                 Delivery& delivery) {
-  switch (command.kind) {
-    case InFlightCommand::Kind::internal_channel:
-      return on_internal_channel_reply(reply, command, delivery);
-    case InFlightCommand::Kind::slots: pipeline_.pop(); return on_slots_reply(reply, delivery);
-    case InFlightCommand::Kind::wait:
-      pipeline_.pop();
-      replicas_.on_wait_reply(reply, deliveries_);
-      send_wait_if_due();
-      return false;
-    default: pipeline_.pop(); return false;
+  using What = InFlightCommand::Kind;
+  const What what = command.kind;
+  if (what == What::internal_channel) return on_internal_channel_reply(reply, command, delivery);
+  pipeline_.pop();
+  if (what == What::slots) return on_slots_reply(reply, delivery);
+  if (what == What::listeners) idle_.on_answer(reply, last_received_at_, deliveries_);
+  if (what == What::wait) {
+    replicas_.on_wait_reply(reply, deliveries_);
+    send_wait_if_due();
   }
+  return false;
 }
 
 bool Session::on_slots_reply(const redisReply& reply, Delivery& delivery) {

@@ -1,4 +1,5 @@
 // A session that has the server watch keys.
+// tidy: long-file because each thing that such a server says is one test
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,6 +26,15 @@ std::string changed(std::string_view key) {
   return std::string(invalidation) + "*1\r\n" + testing::bulk(key);
 }
 
+/// The reply to PUBSUB NUMSUB, with these numbers of subscribers.
+std::string listening(const std::vector<int>& subscribers) {
+  std::string text = "*" + std::to_string(2 * subscribers.size()) + "\r\n";
+  for (const int count : subscribers) {
+    text += testing::bulk("channel") + ":" + std::to_string(count) + "\r\n";
+  }
+  return text;
+}
+
 class SessionWatch : public SessionTest {
  protected:
   SessionWatch()
@@ -49,6 +59,14 @@ class SessionWatch : public SessionTest {
     return made;
   }
   void submit_all(std::vector<Request*> all) { session.submit(all, sink, now); }
+  /// Nobody waits for `key`, whose hold is not used.
+  void become_idle(std::string_view key) {
+    Request& idle = request(Verb::expire, key);
+    idle.recall = true;
+    submit_all({&idle});
+    sent();
+    say("+OK\r\n:0\r\n");
+  }
 };
 
 TEST_F(SessionWatch, TheHandshakeAsksWhetherKeysCanBeWatched) {
@@ -122,6 +140,76 @@ TEST_F(SessionWatch, AnIdleHoldIsReadAfterAPermission) {
   say("+OK\r\n:1\r\n");
   ASSERT_THAT(sink.outcomes, SizeIs(1));
   EXPECT_EQ(sink.outcomes[0].kind, Kind::granted) << "by the second reply";
+}
+
+TEST_F(SessionWatch, WhileALockIsIdleTheServerIsAskedWhoListensToItsChannels) {
+  bring_up();
+  become_idle("a");
+  EXPECT_EQ(session.due(), now + 5ms);
+  become_idle("b");
+  pass(5ms);
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("PUBSUB", "NUMSUB", "redisson_lock__channel:{a}",
+                                              "redisson_rwlock:{a}", "redisson_lock__channel:{b}",
+                                              "redisson_rwlock:{b}")));
+  pass(5ms);
+  EXPECT_THAT(sent(), IsEmpty()) << "one question at a time";
+  say(listening({0, 0, 0, 1}));
+  ASSERT_THAT(sink.notifications, SizeIs(1));
+  EXPECT_EQ(sink.notifications[0].kind, Change::wanted);
+  EXPECT_EQ(sink.notifications[0].key, "b");
+  pass(5ms);
+  EXPECT_THAT(sent(), ElementsAre(SizeIs(4))) << "only for the one that nobody wants";
+  say(listening({0, 0}));
+  EXPECT_THAT(sink.notifications, SizeIs(1));
+}
+
+TEST_F(SessionWatch, ALockThatIsIdleNoLongerIsNotAskedFor) {
+  bring_up();
+  for (const Verb verb : {Verb::renew, Verb::release}) {
+    become_idle("a");
+    submit(verb, "a");
+    sent();
+    say(":1\r\n");
+    pass(5ms);
+    EXPECT_THAT(sent(), IsEmpty());
+  }
+  become_idle("a");
+  pass(31s);
+  sent();
+  say(listening({0, 0}));
+  pass(5ms);
+  EXPECT_THAT(sent(), IsEmpty()) << "it has ended at the server";
+  become_idle("a");
+  lose();
+  bring_up();
+  pass(5ms);
+  EXPECT_THAT(sent(), IsEmpty());
+}
+
+TEST_F(SessionWatch, AServerThatDoesNotSayWhoListensMayHaveSomebodyWhoDoes) {
+  bring_up();
+  for (const std::string_view answer :
+       {"-NOPERM no permissions\r\n", "*0\r\n", ":1\r\n", "*2\r\n$1\r\nc\r\n$1\r\n0\r\n"}) {
+    sink.notifications.clear();
+    become_idle("a");
+    pass(5ms);
+    sent();
+    say(answer);
+    EXPECT_THAT(sink.notifications, SizeIs(1)) << answer;
+    pass(5ms);
+    EXPECT_THAT(sent(), IsEmpty());
+  }
+}
+
+TEST_F(SessionWatch, ManyIdleLocksAreAskedForLessOften) {
+  bring_up();
+  std::vector<std::string> keys;
+  for (int number = 0; number < 300; ++number) keys.push_back("key" + std::to_string(number));
+  for (const std::string& key : keys) become_idle(key);
+  pass(5ms);
+  EXPECT_THAT(sent(), ElementsAre(SizeIs(602)));
+  say(listening(std::vector<int>(600)));
+  EXPECT_EQ(session.due(), now + 10ms);
 }
 
 TEST_F(SessionWatch, AnInvalidationOfAQueueIsAWaiterForItsLock) {
