@@ -182,7 +182,7 @@ soak:
 
 # The campaign on some deployments. It prints the figures of docs/reliability.md.
 build_chaos = @mkdir -p build && $(call configure,test) && \
-  cmake --build build/test --target latchkey_chaos latchkey_chaos_tests -- $(NINJA)
+  $(call compile,test) --target latchkey_chaos latchkey_chaos_tests -- $(NINJA)
 run_chaos = @LATCHKEY_CHAOS=$(CHAOS) LATCHKEY_SEED=$(SEED) \
   build/test/tests/latchkey_chaos --deployment $(1)
 
