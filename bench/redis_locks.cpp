@@ -127,22 +127,6 @@ class Contest {
   BlockingConnection pipelined_;
 };
 
-/// An acquire and a release of one key, again and again, with Options::cache beside without.
-bool repeated_pairs(const RedisServer& server) {
-  constexpr int pairs = 20'000;
-  const auto keeping = latchkey::Locks::connect(server.tcp_uri(), {.cache = 100ms});
-  const auto plain = latchkey::Locks::connect(server.tcp_uri());
-  if (!keeping.capabilities().recalls) return true;
-  latchkey::Lock kept = keeping.lock("kept"), asked = plain.lock("asked");
-  const auto use = [](latchkey::Lock& lock) {
-    return [&lock](int operations) {
-      for (int pair = 0; pair < operations; ++pair) static_cast<void>(lock.try_acquire());
-    };
-  };
-  return bench::compare("1 thread, one key, kept beside asked for", pairs, 0.2, use(kept),
-                        use(asked));
-}
-
 /// Microseconds of server time for client commands since the last call.
 double server_time(latchkey::tests::RedisClient& client) {
   const double spent = bench::statistics(client, "eval").microseconds +
@@ -197,6 +181,5 @@ int main() {
   held &= contest.threads_against_connections(128, 48'000, 1 / 0.95);
   held &= contest.threads_against_pipeline(32, 48'000, 1 / 0.8);
   held &= server_time_per_pair(server, contest);
-  held &= repeated_pairs(server);
   return held ? 0 : 1;
 }
