@@ -85,6 +85,9 @@ struct Options {
   /// it is released. At most 10 s. Redis 7.0.5 or later, Valkey; `memory:` ignores it, and others
   /// refuse it.
   std::chrono::milliseconds cache{0};
+  /// About how many locks are kept so at a time, from 1 to 4 096; those that were used least
+  /// recently are given back first. Each of 256 parts of the keys has its share, at least one.
+  std::uint32_t cache_size = 4'096;
   /// The source of time; null: Clock::system().
   SharedOrBorrowed<Clock> clock{};
   /// Receives the events; null: none are delivered. Installed Locks are never destroyed: share the

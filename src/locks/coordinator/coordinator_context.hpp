@@ -30,6 +30,8 @@ struct CoordinatorSettings {
   /// For how long a hold that nobody here has is kept (IdleHold), unless its call says another time
   /// (Lease::cache). 0: not at all.
   std::chrono::milliseconds cache{0};
+  /// How many holds of one shard are idle at most.
+  std::uint8_t most_idle = 16;
   bool pushes = true;    ///< Capabilities::pushes
   bool grants = false;   ///< the backend keeps a queue of processes (Capabilities::grants)
   bool in_order = true;  ///< Capabilities::in_order
@@ -101,6 +103,8 @@ class CoordinatorContext {
 
   /// Larger than any before: the order in which calls came, over all keys of the shard.
   [[nodiscard]] std::uint64_t ticket() noexcept { return ++tickets_; }
+
+  [[nodiscard]] bool too_many_are_idle() const noexcept { return idle_holds > settings->most_idle; }
 
   const CoordinatorSettings* settings = nullptr;
   LockSpace* space = nullptr;      ///< whose shard this is; null in the simulator

@@ -33,7 +33,7 @@ void IdleHold::reserve_tokens(Coordinator& home, RemoteHold& claim) {
 bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
   const CoordinatorContext& shard = *home.shard_;
   if (!is_wanted_idle(home, hold) || !home.waiters_.empty() || shard.closed) return false;
-  if (shard.link_is_down || shard.idle_holds >= most_idle_holds) return false;
+  if (shard.link_is_down) return false;
   if (home.holds_.idle() != nullptr || !hold.is_settled() || hold.pins > 0) return false;
   if (hold.recall == Recall::wanted || hold.revoked.load(std::memory_order_relaxed)) return false;
   if (hold.delay.count() != 0 || hold.delay_in_force.count() != 0) return false;
@@ -122,6 +122,8 @@ void IdleHold::end(Coordinator& home) {
   home.ask_for_others(*hold);
   home.start_release(*hold, nullptr);
 }
+
+const RemoteHold* IdleHold::of(const Coordinator& home) noexcept { return home.holds_.idle(); }
 
 bool IdleHold::end(Coordinator& home, EventContext& event) {
   home.event_ = &event;

@@ -15,8 +15,6 @@ namespace latchkey::inline v1::detail {
 inline constexpr std::chrono::milliseconds idle_lease{1'500};
 /// A hold with less left is not kept: a call that takes it needs time to renew it.
 inline constexpr std::chrono::milliseconds least_idle_lease{1'200};
-/// A shard has at most so many idle holds. A further one is given back at once.
-inline constexpr std::uint8_t most_idle_holds = 16;
 /// How many fencing tokens a claim reserves whose hold may become idle.
 inline constexpr std::uint32_t block_of_idle_tokens = 256;
 
@@ -40,6 +38,8 @@ class IdleHold {
   [[nodiscard]] static bool take(Coordinator& home, Call& call);
   /// The time may be over for `hold`, which is idle.
   static void tick(Coordinator& home, RemoteHold& hold);
+  /// Null: there is none.
+  [[nodiscard]] static const RemoteHold* of(const Coordinator& home) noexcept;
   /// Gives the idle hold back, if there is one.
   static void end(Coordinator& home);
   /// As above, as an event of its own. Returns whether there was one.

@@ -28,6 +28,8 @@ std::uint64_t next_number() noexcept {
   return ++last;
 }
 
+constexpr std::size_t most_idle = CoordinatorSettings().most_idle * ShardDriver::shard_count;
+
 Options checked(Options options) {
   using namespace std::chrono_literals;
   const auto require = [](bool holds, const char* sentence) {
@@ -41,6 +43,8 @@ Options checked(Options options) {
           "Options::unavailable_after is between 1 ms and 1 day");
   require(options.cache >= 0ms && options.cache <= longest_cache,
           "Options::cache is between 0 (no lock is kept) and 10 s");
+  require(options.cache_size >= 1 && options.cache_size <= most_idle,
+          "Options::cache_size is between 1 and 4096");
   require(options.prefix.size() < 1024, "Options::prefix is shorter than 1 KiB");
   return options;
 }
@@ -86,6 +90,8 @@ CoordinatorSettings settings_for(const Options& options, const Capabilities& cap
   settings.command_timeout = options.command_timeout;
   settings.unavailable_after = options.unavailable_after;
   settings.cache = options.cache;  // KeepsIdle says whether it counts
+  settings.most_idle = static_cast<std::uint8_t>(
+      (options.cache_size + ShardDriver::shard_count - 1) / ShardDriver::shard_count);
   settings.pushes = capabilities.pushes;
   settings.grants = capabilities.pushes && capabilities.grants;
   settings.in_order = capabilities.in_order;

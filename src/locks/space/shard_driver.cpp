@@ -107,8 +107,23 @@ void ShardDriver::end_idle_hold(std::string_view key) noexcept {
   const KeyPlace place = place_of(key);
   ShardLock lock(place.shard);
   Coordinator* const home = place.shard.table.find(key, place.hash);
-  if (home == nullptr) return;
-  handle(place.shard, lock, *home, [&](EventContext& context) { IdleHold::end(*home, context); });
+  if (home != nullptr) give_back(place.shard, lock, *home);
+}
+
+void ShardDriver::give_back_least_recent(Shard& shard, ShardLock& lock) {
+  Coordinator* least = nullptr;
+  Clock::time_point used = Clock::never();
+  shard.table.for_each([&](Coordinator& each) {
+    const RemoteHold* const idle = IdleHold::of(each);
+    if (idle == nullptr || idle->granted_at >= used) return;
+    least = &each;
+    used = idle->granted_at;
+  });
+  if (least != nullptr) give_back(shard, lock, *least);
+}
+
+void ShardDriver::give_back(Shard& shard, ShardLock& lock, Coordinator& home) {
+  handle(shard, lock, home, [&](EventContext& context) { IdleHold::end(home, context); });
 }
 
 void ShardDriver::withdraw(Shard& shard, ShardLock& lock, Coordinator& home, RemoteHold* claim) {

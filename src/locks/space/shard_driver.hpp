@@ -146,6 +146,8 @@ class ShardDriver final : public ImmediateBackend {
     if (!context.out.empty()) carry_out(lock, home, context);
     RepeatedHold::end(home);
     erase_if_idle(shard, home);
+    if (shard.context.too_many_are_idle()) [[unlikely]]
+      give_back_least_recent(shard, lock);
   }
   /// From now on the timer thread brings `home` its ticks when they are due.
   void schedule(Shard& shard, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex) {
@@ -234,6 +236,10 @@ class ShardDriver final : public ImmediateBackend {
                                                 Clock::time_point now) noexcept {
     return home.release_at_once(hold, *this, now);
   }
+  /// Gives back the idle hold of `home`.
+  void give_back(Shard& shard, ShardLock& lock, Coordinator& home) LATCHKEY_REQUIRES(shard.mutex);
+  /// Gives back the idle hold of the shard that was used longest ago.
+  void give_back_least_recent(Shard& shard, ShardLock& lock) LATCHKEY_REQUIRES(shard.mutex);
   static bool out_of_memory(Outcome& outcome) noexcept;
   void note_unanswered() noexcept {
     if (answers_at_once()) answers_at_once_.store(false, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <latchkey/decorate.hpp>
 #include <latchkey/error.hpp>
@@ -322,7 +324,29 @@ TEST_F(RedisIdle, AServerThatWasAwayAtFirstTellsOnceItIsThere) {
   }
 }
 
-TEST_F(RedisIdle, TheTimeHasALimit) {
+TEST_F(RedisIdle, TheLeastRecentlyUsedGoFirst) {
+  Recorder recorder;
+  const Locks locks = connect({.cache = long_time, .cache_size = 512, .listener = &recorder});
+  constexpr int others = 1'500;
+  for (int number = 0; number < others; ++number) {
+    use(locks, "hot");
+    use(locks, "other:" + std::to_string(number));
+  }
+  EXPECT_TRUE(eventually([&] { return client_({"DBSIZE"}).integer() <= 512; }));
+  EXPECT_TRUE(is_locked("hot"));
+  EXPECT_FALSE(is_locked("other:0"));
+  EXPECT_TRUE(is_locked("other:" + std::to_string(others - 1)));
+  EXPECT_TRUE(locks.flush(10s));
+  const std::vector<Event> granted = recorder.of(Event::Kind::granted);
+  EXPECT_EQ(std::ranges::count_if(granted, [](const Event& each) { return each.cached; }),
+            others - 1)
+      << "all uses of the hot key but the first";
+}
+
+TEST_F(RedisIdle, TheNumberAndTheTimeHaveLimits) {
+  for (const std::uint32_t wrong : {0U, 4'097U}) {
+    EXPECT_THROW(static_cast<void>(connect({.cache_size = wrong})), std::invalid_argument);
+  }
   EXPECT_THROW(static_cast<void>(keeping(10'001ms)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(keeping(-1ms)), std::invalid_argument);
 }
