@@ -245,6 +245,9 @@ struct [[nodiscard]] LockOptions {
   /// 10 s; the call throws it for a FAIR or READ lock or a semaphore, and at a backend that does
   /// not tell of those who wait.
   LockOptions&& cache(std::chrono::milliseconds time) && {
+    static_assert(!std::is_same_v<Type<Setting::permits>, detail::IsRead>,
+                  "latchkey: a READ is not kept after its release: write .cache(d) at the LOCKED "
+                  "that takes the WRITE, or none");
     terms.lease = terms.lease.cache(time);
     return std::move(*this);
   }

@@ -102,7 +102,8 @@ class Planner {
     lock.lock_delay = layers.find(&PolicySettings::lock_delay);
     if (!lock.lock_delay) lock.lock_delay = file_.defaults.lock_delay;
     lock.cache = layers.find(&PolicySettings::cache);
-    if (!lock.cache && is_raced_for(lock.type())) lock.cache = file_.defaults.cache;
+    const bool by_defaults = is_raced_for(lock.type()) && !lock.over.shared_with_redisson;
+    if (!lock.cache && by_defaults) lock.cache = file_.defaults.cache;
     lock.fenced = layers.find(&PolicySettings::fenced);
     check_which_lock(layers, lock);
     check_fenced(lock);

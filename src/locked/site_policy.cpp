@@ -26,13 +26,15 @@ std::optional<Word> choose(const std::optional<Word>& over, bool said,
   return said ? std::nullopt : defaults;
 }
 
-/// The defaults do not count for a lock that cannot be kept.
+/// For a lock that cannot be kept the defaults do not count, nor does the code if it did not name
+/// that type.
 std::optional<std::chrono::milliseconds> cache_of(const LockTerms& terms, const LockTerms& said,
                                                   const SitePolicy& policy) {
   if (policy.over.shared_with_redisson) return std::chrono::milliseconds(0);
   if (policy.over.cache) return policy.over.cache;
   const auto in_code = said.lease.cache();
-  return in_code || !is_raced_for(terms.type) ? in_code : policy.defaults.cache;
+  if (is_raced_for(terms.type)) return in_code ? in_code : policy.defaults.cache;
+  return terms.type == said.type ? in_code : std::nullopt;
 }
 
 }  // namespace

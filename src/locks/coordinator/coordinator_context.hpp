@@ -18,6 +18,9 @@ namespace latchkey::inline v1::detail {
 
 class LockSpace;
 
+/// Options::cache_size allows no shard more idle holds.
+inline constexpr std::uint8_t most_idle_of_shard = 16;
+
 /// The settings of a Locks that its coordinators need.
 struct CoordinatorSettings {
   std::chrono::milliseconds watchdog = std::chrono::seconds(30);
@@ -31,7 +34,7 @@ struct CoordinatorSettings {
   /// (Lease::cache). 0: not at all.
   std::chrono::milliseconds cache{0};
   /// How many holds of one shard are idle at most.
-  std::uint8_t most_idle = 16;
+  std::uint8_t most_idle = most_idle_of_shard;
   bool pushes = true;    ///< Capabilities::pushes
   bool grants = false;   ///< the backend keeps a queue of processes (Capabilities::grants)
   bool in_order = true;  ///< Capabilities::in_order

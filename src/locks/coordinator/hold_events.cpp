@@ -13,25 +13,18 @@
 
 namespace latchkey::inline v1::detail {
 
-namespace {
-
-std::string text_with_time(std::string text, const CoordinatorSettings& settings) {
+std::string announcement_of(const RemoteHold& claim, const CoordinatorSettings& settings) {
+  const bool idle = claim.stage == RemoteHold::Stage::idle;
+  std::string text = idle                           ? "the cache"
+                     : claim.origin.site != nullptr ? claim.origin.site->where()
+                                                    : "a program";
+  text += ' ';
+  text += settings.announcement;
   if (settings.announced_time != nullptr) {
     const auto now = settings.announced_time->wall();
     text += ", since " + utc_text(std::chrono::floor<std::chrono::seconds>(now));
   }
   return text;
-}
-
-}  // namespace
-
-std::string announcement_of(const RemoteHold& claim, const CoordinatorSettings& settings) {
-  const std::string place = claim.origin.site != nullptr ? claim.origin.site->where() : "a program";
-  return text_with_time(place + ' ' + settings.announcement, settings);
-}
-
-std::string announcement_of_idle(const CoordinatorSettings& settings) {
-  return text_with_time("the cache " + settings.announcement, settings);
 }
 
 std::optional<Event::Kind> event_of(const Call& call) noexcept {

@@ -15,13 +15,10 @@
 namespace latchkey::inline v1::detail {
 
 /// The text by which others read who holds `claim`, such as "Bank::deposit (bank.cpp:12) on web-3,
-/// process 7 (bank), since 2026-11-27T12:15:00Z".
+/// process 7 (bank), since 2026-11-27T12:15:00Z". For an idle hold it begins with "the cache",
+/// also while a call has taken that without a request.
 [[nodiscard]] std::string announcement_of(const RemoteHold& claim,
                                           const CoordinatorSettings& settings);
-
-/// The text by which others read of a lock that this process keeps idle, and that its calls take
-/// without a request: "the cache on web-3, process 7 (bank), since 2026-11-27T12:15:00Z".
-[[nodiscard]] std::string announcement_of_idle(const CoordinatorSettings& settings);
 
 /// The event by which an acquire that has ended is reported; nullopt: none.
 [[nodiscard]] std::optional<Event::Kind> event_of(const Call& call) noexcept;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <stop_token>
 
-#include "locks/coordinator/hold_events.hpp"
 #include "locks/coordinator/immediate.hpp"
 
 namespace latchkey::inline v1::detail {
@@ -67,7 +66,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
 // Nobody compares the deadline, which begins anew for the next local hold: the request may shorten
 // the lease from the moment that it is sent.
 void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
-  if (!home.settings().announcement.empty()) announce(home, hold);
+  if (!home.settings().announcement.empty()) home.announce(hold);
   const auto left = std::chrono::ceil<milliseconds>(hold.idle_until - home.now()) + idle_lease;
   const milliseconds lease = home.settings().offered_lease(left);
   home.send_check(hold, Verb::expire, lease);
@@ -78,15 +77,6 @@ void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
   if (end >= hold.deadline_point()) return;
   hold.deadline.set(end);
   hold.lease = hold.in_force = lease;
-}
-
-// Without memory for the text others read only the id of the hold.
-void IdleHold::announce(Coordinator& home, RemoteHold& hold) {
-  try {
-    hold.announce(announcement_of_idle(home.settings()));
-  } catch (const std::bad_alloc&) {
-    hold.announce({});
-  }
 }
 
 bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& call) {

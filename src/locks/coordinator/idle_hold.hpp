@@ -62,8 +62,6 @@ class IdleHold {
   [[nodiscard]] static bool may_keep(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_take(Coordinator& home, const RemoteHold& hold, const Call& call);
   static void expire(Coordinator& home, RemoteHold& hold);
-  /// Others read of the hold that this process keeps it.
-  static void announce(Coordinator& home, RemoteHold& hold);
   /// The idle hold, if there is one, is about to be given back to others.
   static void report_recall(Coordinator& home);
 };

@@ -28,7 +28,7 @@ std::uint64_t next_number() noexcept {
   return ++last;
 }
 
-constexpr std::size_t most_idle = CoordinatorSettings().most_idle * ShardDriver::shard_count;
+constexpr std::size_t most_idle = most_idle_of_shard * ShardDriver::shard_count;
 
 Options checked(Options options) {
   using namespace std::chrono_literals;

@@ -89,6 +89,11 @@ TEST(PolicyCache, TheDefaultsAreForLocksThatCanBeKept) {
   for (const LockType type : {FAIR, READ}) {
     const detail::LockTerms terms = detail::make_terms(type, 3s, watchdog);
     EXPECT_EQ(detail::under_policy(terms, policy).lease, watchdog) << to_string(type);
+    detail::LockTerms said = detail::make_terms(WRITE, 3s, watchdog);
+    said.lease = watchdog.cache(1s);
+    detail::SitePolicy other_type = policy;
+    other_type.over.type = type;
+    EXPECT_EQ(detail::under_policy(said, other_type).lease, watchdog) << to_string(type);
   }
 }
 
