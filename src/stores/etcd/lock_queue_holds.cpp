@@ -142,7 +142,7 @@ void LockQueue::delete_key(const Place& place, OnDeleted on_deleted) {
                      [compares, on_deleted = std::move(on_deleted)](CallEnd&& end) {
                        if (!end.ok()) return on_deleted(std::move(end), false);
                        const TransactionReply reply = decode_transaction(end.reply);
-                       on_deleted(std::move(end), compares ? reply.succeeded : reply.deleted > 0);
+                       on_deleted(std::move(end), compares ? reply.succeeded : reply.deleted);
                      });
 }
 

@@ -75,7 +75,7 @@ void decode_operation(std::string_view message, TransactionReply& reply) {
   ProtobufReader reader(message);
   while (reader.next()) {
     if (reader.field() == 1) reply.ranges.push_back(decode_range(reader.bytes()));
-    if (reader.field() == 3) reply.deleted += decode_deleted(reader.bytes());
+    if (reader.field() == 3 && decode_deleted(reader.bytes()) > 0) reply.deleted = true;
   }
 }
 

@@ -65,7 +65,7 @@ struct TransactionReply {
   std::int64_t revision = 0;
   bool succeeded = false;
   std::vector<RangeReply> ranges;  ///< in the order of the operations
-  std::int64_t deleted = 0;        ///< how many keys
+  bool deleted = false;            ///< whether a key was
 
   /// The first key of a range; null: there is none.
   [[nodiscard]] const KeyValue* first_of(std::size_t range) const noexcept {
