@@ -16,6 +16,7 @@
 
 #include "host/host_fixture.hpp"
 #include "host/segment_check.hpp"
+#include "support/child.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -33,6 +34,13 @@ constexpr std::uintmax_t sizes[] = {0, 4096, 8192, 300'000, sizeof(detail::host:
 
 class HostTruncation : public ::testing::TestWithParam<std::uintmax_t> {
  protected:
+  // The handler of SIGBUS meets another one where the file has lost what it marks.
+  void SetUp() override {
+#ifdef LATCHKEY_TESTS_TSAN
+    GTEST_SKIP()
+        << "ThreadSanitizer blocks signals in handlers, where a fault then ends the process";
+#endif
+  }
   void truncate() { std::filesystem::resize_file(segment.path(), GetParam()); }
 
   const TestSegment segment;

@@ -42,7 +42,7 @@ class WatchedHold : public RecipeTest {
     recipe_.checked(*place_, {}, exists, 100);
     deliver();
   }
-  void check(Verb verb, bool watch) {
+  void send_check(Verb verb, bool watch) {
     check_ = request(verb);
     check_.watch = watch;
     submit(check_);
@@ -62,18 +62,18 @@ class WatchedHold : public RecipeTest {
 };
 
 TEST_F(WatchedHold, ACheckWatchesTheEntryOnlyIfItIsAskedTo) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   EXPECT_EQ(log(), Log{"check and prolong and watch"});
   checked();
-  check(Verb::verify, true);
+  send_check(Verb::verify, true);
   EXPECT_EQ(log(), Log{"check and watch"});
   checked();
-  check(Verb::renew, false);
+  send_check(Verb::renew, false);
   EXPECT_EQ(log(), Log{"check and prolong"});
 }
 
 TEST_F(WatchedHold, TheDeletionOfTheEntryIsOneChangeAndTheNextCheckFindsItGone) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   EXPECT_EQ(outcome(), OutcomeKind::granted);
   deleted();
@@ -81,36 +81,36 @@ TEST_F(WatchedHold, TheDeletionOfTheEntryIsOneChangeAndTheNextCheckFindsItGone) 
   deleted();
   EXPECT_EQ(notes(), Notes{});
   log();
-  check(Verb::renew, false);
+  send_check(Verb::renew, false);
   EXPECT_EQ(outcome(), OutcomeKind::gone);
   EXPECT_EQ(log(), Log{}) << "without a question to the server";
   EXPECT_TRUE(recipe_.is_empty());
 }
 
 TEST_F(WatchedHold, AWriteIntoTheEntryIsOneChangeUntilACheckAsksAgain) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   changed();
   EXPECT_EQ(notes(), Notes{Notification::Kind::changed});
   changed();
   EXPECT_EQ(notes(), Notes{});
   outcomes_.clear();
-  check(Verb::renew, false);
+  send_check(Verb::renew, false);
   checked();
   EXPECT_EQ(outcome(), OutcomeKind::granted);
   changed();
   EXPECT_EQ(notes(), Notes{});
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   changed();
   EXPECT_EQ(notes(), Notes{Notification::Kind::changed});
 }
 
 TEST_F(WatchedHold, ADeletionDuringACheckIsTheResultOfTheCheck) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   outcomes_.clear();
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   deleted();
   EXPECT_EQ(notes(), Notes{});
   checked(false);
@@ -119,7 +119,7 @@ TEST_F(WatchedHold, ADeletionDuringACheckIsTheResultOfTheCheck) {
 }
 
 TEST_F(WatchedHold, ItsOwnReleaseIsNoChange) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   Request release = request(Verb::release);
   submit(release);
@@ -132,7 +132,7 @@ TEST_F(WatchedHold, ItsOwnReleaseIsNoChange) {
 }
 
 TEST_F(WatchedHold, TheEndOfItsLeaseIsNoChange) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   log();
   recipe_.set_now(recipe_.due());
@@ -152,10 +152,10 @@ TEST_F(WatchedHold, ADowngradeIsNoChangeAndTheReadersEntryIsWatched) {
   deliver();
   outcomes_.clear();
   acquire(LockType::WRITE, ticket(7, TicketKind::write));
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   outcomes_.clear();
-  check(Verb::downgrade, true);
+  send_check(Verb::downgrade, true);
   deleted();
   EXPECT_EQ(notes(), Notes{});
   Ticket reader = ticket(7, TicketKind::read);
@@ -171,7 +171,7 @@ TEST_F(WatchedHold, ADowngradeIsNoChangeAndTheReadersEntryIsWatched) {
 }
 
 TEST_F(WatchedHold, TheWatchSurvivesTheConnectionAndEndsWithTheSession) {
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   outcomes_.clear();
   recipe_.link_lost("cut");
@@ -181,7 +181,7 @@ TEST_F(WatchedHold, TheWatchSurvivesTheConnectionAndEndsWithTheSession) {
   listed(nullptr, {});
   EXPECT_EQ(notes(), Notes{}) << "it has been told";
   acquire(LockType::REENTRANT, ticket(7));
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   checked();
   recipe_.link_lost("cut");
   recipe_.session_lost();
@@ -189,7 +189,7 @@ TEST_F(WatchedHold, TheWatchSurvivesTheConnectionAndEndsWithTheSession) {
   EXPECT_EQ(notes(), Notes{Notification::Kind::gone});
   outcomes_.clear();
   acquire(LockType::REENTRANT, ticket(7));
-  check(Verb::renew, false);
+  send_check(Verb::renew, false);
   EXPECT_EQ(log(), Log{"check and prolong"});
 }
 
@@ -197,7 +197,7 @@ TEST_F(WatchedHold, TheWatchSurvivesTheConnectionAndEndsWithTheSession) {
 TEST_F(WatchedHold, OneThatHasNoRoomIsNotWatchedUntilAnotherOneEnds) {
   constexpr std::size_t half = 300'000;
   watch_size_ = half;
-  check(Verb::renew, true);
+  send_check(Verb::renew, true);
   EXPECT_EQ(log(), Log{"check and prolong and watch"});
   checked();
   Place* const first = place_;
