@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -70,12 +71,14 @@ bool commands_of_pairs(const RedisServer& server) {
 
 /// Each of two threads, with a connection of its own, takes the key again and again.
 bool contended_pairs(const RedisServer& server) {
-  constexpr int pairs = 4'000;
+  constexpr int pairs = 20'000;
   const auto contend = [&](std::chrono::milliseconds cache, std::string key) {
     return [&server, cache, key](int operations) {
+      std::barrier<> ready(2);
       const auto one = [&] {
         const Locks locks = Locks::connect(server.tcp_uri(), {.cache = cache});
-        const Lock lock = locks.lock(key);
+        Lock lock = locks.lock(key);
+        ready.arrive_and_wait();
         for (int pair = 0; pair < operations / 2; ++pair) {
           static_cast<void>(lock.acquire(latchkey::forever, 30s));
         }
@@ -97,7 +100,7 @@ bool other_keys(const RedisServer& server) {
   const Locks plain = Locks::connect(server.tcp_uri());
   const auto use = [](const Locks& locks, Lease lease) {
     return [&locks, lease](int operations) {
-      const Lock lock = locks.lock("other");
+      Lock lock = locks.lock("other");
       for (int pair = 0; pair < operations; ++pair) {
         static_cast<void>(lock.try_acquire(0ms, lease));
       }
