@@ -196,6 +196,24 @@ TEST_F(CliPolicy, ExplainSaysWhatTheCodeSays) {
   EXPECT_FALSE(has("defaults")) << text;
 }
 
+// The dump has no values of these options.
+TEST_F(CliPolicy, ExplainSaysThatTheCodeMayChangeADefault) {
+  std::string file(good);
+  const std::string before = "defaults:\n";
+  file.replace(file.find(before), before.size(), before + "  cache: 100ms\n  lock_delay: 5s\n");
+  write(file);
+  EXPECT_EQ(run(with_sites({"explain", "Bank::deposit"})), 0) << log();
+  const auto has = [&](const std::string& words) {
+    const std::string line = words + "  defaults, line ";
+    const std::size_t at = log().find(line);
+    return at != std::string::npos && log()
+                                          .substr(at, log().find('\n', at) - at)
+                                          .ends_with(", unless the code says otherwise");
+  };
+  EXPECT_TRUE(has("  cache: 100ms                    ")) << log();
+  EXPECT_TRUE(has("  lock_delay: 5s                  ")) << log();
+}
+
 TEST_F(CliPolicy, ExplainKnowsALockedOncePer) {
   write(good + std::string("  Bank::report:\n    backend: main\n"));
   EXPECT_EQ(run(with_sites({"explain", "Bank::report"})), 0) << log();

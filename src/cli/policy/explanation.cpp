@@ -165,7 +165,8 @@ namespace {
 /// A member of LOCKED whose value is known only when the call is made.
 bool is_known_late(std::string_view setting) {
   return setting == "hold_for" || setting == "held_at_most" || setting == "lock_delay" ||
-         setting == "permits" || setting == "fenced" || setting == "on_unconfirmed_release";
+         setting == "cache" || setting == "permits" || setting == "fenced" ||
+         setting == "on_unconfirmed_release";
 }
 
 }  // namespace
