@@ -98,6 +98,16 @@ class Merge {
     if (policy.unlocked) into_.unlocked = 1;
   }
 
+  /// Their cache does not count for a lock that cannot be kept (Lease::cache).
+  void add_defaults(const Policy& defaults) noexcept {
+    latchkey_request& request = into_.request;
+    const bool says_cache = is_set(request.cache_ms);
+    add(defaults);
+    const bool is_kept = request.type != LATCHKEY_FAIR && request.type != LATCHKEY_READ &&
+                         request.type != LATCHKEY_PERMIT && !is_set(request.total);
+    if (!says_cache && !is_kept) request.cache_ms = LATCHKEY_UNSET;
+  }
+
   void add(const latchkey_policy& code) noexcept {
     latchkey_request& request = into_.request;
     const latchkey_request& its = code.request;
@@ -179,7 +189,7 @@ std::unique_ptr<OwnedPolicy> merged_policy(const latchkey_policies& policies,
   Merge merge(*found);
   merge.add(policy_of(layers));
   if (code != nullptr) merge.add(*code);
-  merge.add(policy_of({{&policies.file.defaults}}));
+  merge.add_defaults(policy_of({{&policies.file.defaults}}));
   if (const auto keys = layers.find(&PolicySettings::key)) {
     for (const Located<std::string>& key : keys->value.all) found->key_texts.push_back(key.value);
     for (const std::string& key : found->key_texts) found->key_pointers.push_back(key.c_str());

@@ -240,7 +240,6 @@ class Planner {
                    ", which is declared .no_throw(); expected skip or report");
   }
 
-  /// The reader has compared the settings of one group already.
   /// A `cache` of the defaults is for the locks that can be kept.
   void check_cache(const Layers& layers, const PlannedLock& lock) {
     const auto said = layers.find(&PolicySettings::cache);
@@ -253,6 +252,7 @@ class Planner {
     }
   }
 
+  /// The reader has compared the settings of one group already.
   void check_hold_for(const Layers& layers) {
     const auto time = layers.find(&PolicySettings::hold_for);
     const auto lease = layers.find(&PolicySettings::lease);

@@ -286,6 +286,18 @@ class TestPolicies(Decorated):
         with self.assertRaisesRegex(latchkey.PolicyError, "no rule gives AccountService::audit a key"):
             audit(Account(7))
 
+    def test_a_cache_of_the_defaults_leaves_locks_alone_that_cannot_be_kept(self) -> None:
+        locks = self.policies(POLICIES.replace("  wait: 20ms\n", "  wait: 20ms\n  cache: 100ms\n"))
+        for lock_type in (latchkey.LockType.FAIR, latchkey.LockType.READ, latchkey.LockType.WRITE):
+
+            @locks.locked("k", type=lock_type)
+            def work():
+                return lock_type
+
+            self.assertEqual(work(), lock_type)
+        with self.assertRaisesRegex(latchkey.InvalidArgument, "a FAIR lock is not kept"):
+            locks.locked("k", type=latchkey.LockType.FAIR, cache=1)(lambda: None)()
+
     def test_defaults_apply_where_code_is_silent(self) -> None:
         locks = self.policies(POLICIES)
         ran = []

@@ -244,7 +244,7 @@ TEST_F(RedisIdle, ACallCanSayForHowLongItsLockIsKept) {
   EXPECT_TRUE(await_free("mine"));
 }
 
-TEST_F(RedisIdle, ADecoratedMethodAndAPolicyCanSayIt) {
+TEST_F(RedisIdle, ADecoratedMethodCanSayIt) {
   const Locks locks = connect();
   const auto call = [&](std::string_view key) {
     LOCKED("{key}", WRITE, 0s, 30s).in(locks).cache(long_time) AROUND(key){};
