@@ -1,27 +1,42 @@
--- Lets a REENTRANT, FENCED or WRITE lock that nobody in its process uses end earlier than its lease,
--- and says whether somebody waits for it.
+-- Lets a lock that nobody in its process uses end earlier than its lease, and says whether somebody
+-- waits for it. REENTRANT, FENCED, WRITE and READ.
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  the queue of a FAIR lock
 -- KEYS[3]  the process queue
+-- KEYS[4]  READ: this owner's timeout
 -- ARGV[1]  when it ends, ms from now
 -- ARGV[2]  owner; for a WRITE with ":write" after it
 -- ARGV[3]  channel of plain locks
 -- ARGV[4]  channel of READ and WRITE
 -- ARGV[5]  1: waiters subscribe with SSUBSCRIBE
+-- ARGV[6]  READ: tag: the lock's name, in braces if it has none
 --
 -- Returns  0: it ends in that time or earlier
 --          1: so it does, and somebody waits for it, or the user may not know
---          nil: this owner no longer holds
+--          nil: this owner no longer holds, or a READ whose lease ended while others went on reading
 --
 -- CLIENT CACHING YES precedes it: the server then tells the connection of the next change of what is
 -- read here last, the lock and the queues of those who wait for it. Redis 7.0 remembers KEYS only.
 -- Others only listen to the lock's channels: those who do so already are seen here. Works while the
 -- server is out of memory.
+--
+-- The times of readers who come and go differ by a few ms. The hash is not shortened by so little, as each change of it is
+-- a message to all processes that keep a READ.
 
 --#include parts/expire.lua
+--#include parts/ttl.lua
+--#include parts/dead_readers.lua
+--#include parts/expire_read.lua
 
-if not expire(KEYS[1], ARGV[2], ARGV[1]) then
+local slack = 50
+local holds
+if KEYS[4] then
+  holds = expire_read(KEYS[1], KEYS[4], ARGV[6], ARGV[2], ARGV[1], slack)
+else
+  holds = expire(KEYS[1], ARGV[2], ARGV[1])
+end
+if not holds then
   return false
 end
 local listening = redis.pcall('PUBSUB', ARGV[5] == '1' and 'SHARDNUMSUB' or 'NUMSUB', ARGV[3], ARGV[4])

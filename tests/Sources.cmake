@@ -285,6 +285,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_hand_off_lease_test.cpp
   sim/coordinator/coordinator_hand_off_test.cpp
   sim/coordinator/coordinator_hold_test.cpp
+  sim/coordinator/coordinator_idle_read_test.cpp
   sim/coordinator/coordinator_idle_test.cpp
   sim/coordinator/coordinator_immediate_test.cpp
   sim/coordinator/coordinator_join_lease_test.cpp

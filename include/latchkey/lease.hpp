@@ -93,7 +93,7 @@ class Lease {
 
   /// This lease for a lock that this process keeps for `time` after its release, unless another one
   /// waits for it: Options::cache for this lock alone, which has what that means. 0: it is given
-  /// back when it is released, whatever Options::cache says. For REENTRANT, WRITE and FENCED. The
+  /// back when it is released, whatever Options::cache says. For all types but FAIR and PERMIT. The
   /// time is that of the call that was granted the lock, and begins with the first release. At
   /// most 10 s; resolution: 1 ms, rounded down. A time out of range throws std::invalid_argument;
   /// for a constant it is a compile error.

@@ -242,12 +242,9 @@ struct [[nodiscard]] LockOptions {
   /// For how long this process keeps the lock after its release, unless another one waits for it,
   /// so that the next call here takes it without asking the server: Options::cache for this method
   /// alone. 0: it is given back at once. Throws std::invalid_argument if `time` is not from 0 to
-  /// 10 s; the call throws it for a FAIR or READ lock or a semaphore, and at a backend that does
-  /// not tell of those who wait.
+  /// 10 s; the call throws it for a FAIR lock or a semaphore, and at a backend that does not tell
+  /// of those who wait.
   LockOptions&& cache(std::chrono::milliseconds time) && {
-    static_assert(!std::is_same_v<Type<Setting::permits>, detail::IsRead>,
-                  "latchkey: a READ is not kept after its release: write .cache(d) at the LOCKED "
-                  "that takes the WRITE, or none");
     terms.lease = terms.lease.cache(time);
     return std::move(*this);
   }

@@ -56,5 +56,13 @@ constexpr std::optional<LockType> parse_lock_type(std::string_view name) noexcep
   return std::nullopt;
 }
 
+namespace detail {
+
+/// Whether a process may keep a lock of `type` after its release (Options::cache).
+constexpr bool can_be_kept(LockType type) noexcept {
+  return type != LockType::FAIR && type != LockType::PERMIT;
+}
+
+}  // namespace detail
 }  // namespace latchkey::inline v1
 #pragma GCC visibility pop

@@ -103,8 +103,8 @@ class Merge {
     latchkey_request& request = into_.request;
     const bool says_cache = is_set(request.cache_ms);
     add(defaults);
-    const bool is_kept = request.type != LATCHKEY_FAIR && request.type != LATCHKEY_READ &&
-                         request.type != LATCHKEY_PERMIT && !is_set(request.total);
+    const bool is_kept =
+        request.type != LATCHKEY_FAIR && request.type != LATCHKEY_PERMIT && !is_set(request.total);
     if (!says_cache && !is_kept) request.cache_ms = LATCHKEY_UNSET;
   }
 

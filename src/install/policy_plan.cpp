@@ -102,7 +102,7 @@ class Planner {
     lock.lock_delay = layers.find(&PolicySettings::lock_delay);
     if (!lock.lock_delay) lock.lock_delay = file_.defaults.lock_delay;
     lock.cache = layers.find(&PolicySettings::cache);
-    const bool by_defaults = is_raced_for(lock.type()) && !lock.over.shared_with_redisson;
+    const bool by_defaults = can_be_kept(lock.type()) && !lock.over.shared_with_redisson;
     if (!lock.cache && by_defaults) lock.cache = file_.defaults.cache;
     lock.fenced = layers.find(&PolicySettings::fenced);
     check_which_lock(layers, lock);
@@ -244,7 +244,7 @@ class Planner {
   void check_cache(const Layers& layers, const PlannedLock& lock) {
     const auto said = layers.find(&PolicySettings::cache);
     if (!said || said->value.count() == 0) return;
-    if (!is_raced_for(lock.type())) report(said->at, no_cache_mistake(lock.type()));
+    if (!can_be_kept(lock.type())) report(said->at, no_cache_mistake(lock.type()));
     if (layers.find(&PolicySettings::shared_with)) {
       report(said->at,
              "'cache' does not fit 'shared_with: redisson': its tryLock() gets nothing from a lock "

@@ -33,7 +33,7 @@ std::optional<std::chrono::milliseconds> cache_of(const LockTerms& terms, const 
   if (policy.over.shared_with_redisson) return std::chrono::milliseconds(0);
   if (policy.over.cache) return policy.over.cache;
   const auto in_code = said.lease.cache();
-  if (is_raced_for(terms.type)) return in_code ? in_code : policy.defaults.cache;
+  if (can_be_kept(terms.type)) return in_code ? in_code : policy.defaults.cache;
   return terms.type == said.type ? in_code : std::nullopt;
 }
 

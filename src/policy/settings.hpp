@@ -38,7 +38,7 @@ inline constexpr std::string_view endless_lease = "watchdog";
 /// Says that a lock of `type` is not kept after its release.
 [[nodiscard]] inline std::string no_cache_mistake(LockType type) {
   return "'cache' does not fit " + std::string(to_string(type)) +
-         "; expected it with REENTRANT, WRITE or FENCED, or none";
+         "; expected it with another type, or none";
 }
 
 /// Says that a lock of `type` has no fencing token.

@@ -177,11 +177,11 @@ struct LockAnnotation : detail::AnnotationValue {
     if (time.count() < 0 || time > detail::longest_cache) {
       detail::reject_annotation("cache takes a time from 0, for none, to 10 s");
     }
-    const bool is_kept = !is_shared(said.type) && said.type != LockType::FAIR;
-    if (said.permits != 0 || (said.says_type && !is_kept)) {
+    if (said.permits != 0 || (said.says_type && !detail::can_be_kept(said.type))) {
       detail::reject_annotation(
-          "FAIR and READ locks and semaphores are not kept after their release: write .cache(d) "
-          "with REENTRANT, WRITE or FENCED, or none");
+          "FAIR locks and semaphores are not kept after their release: write .cache(d) with "
+          "another "
+          "type, or none");
     }
     changed.said.cache = time.count();
     return changed;

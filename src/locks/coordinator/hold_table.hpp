@@ -61,6 +61,7 @@ class HoldTable {
   }
   /// Nobody has `hold` until the next call takes it.
   void set_idle(RemoteHold& hold) noexcept {
+    end_joining(hold);
     held_.erase(hold);
     hold.stage = Stage::idle;
     hold.owner = Owner::nobody();

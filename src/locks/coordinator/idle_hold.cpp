@@ -16,7 +16,7 @@ using Recall = RemoteHold::Recall;
 using Stage = RemoteHold::Stage;
 
 bool IdleHold::is_wanted_idle(Coordinator& home, const RemoteHold& hold) {
-  if (hold.cache.count() == 0 || !is_raced_for(hold.type)) return false;
+  if (hold.cache.count() == 0 || !can_be_kept(hold.type)) return false;
   if (home.shard_->keeps_idle != KeepsIdle::yes) return false;
   const Yielding& others = home.yielding_;
   const Clock::time_point now = home.now();
@@ -35,10 +35,12 @@ bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
   if (shard.link_is_down) return false;
   if (home.holds_.idle() != nullptr || !hold.is_settled() || hold.pins > 0) return false;
   if (hold.recall == Recall::wanted || hold.revoked.load(std::memory_order_relaxed)) return false;
+  if (hold.end_reported || hold.acquire.request.type != hold.type) return false;
   if (hold.delay.count() != 0 || hold.delay_in_force.count() != 0) return false;
   if (hold.fenced && hold.spare_tokens == 0) return false;
   const bool is_over = hold.idle_until != Clock::time_point{} && home.now() >= hold.idle_until;
-  return !is_over && hold.deadline_point() - home.now() >= least_idle_lease;
+  if (is_over || hold.is_marked_lost()) return false;
+  return hold.deadline_point() - home.now() >= least_idle_lease;
 }
 
 bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
@@ -88,16 +90,19 @@ bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& c
 bool IdleHold::take(Coordinator& home, Call& call) {
   RemoteHold* const hold = home.holds_.idle();
   if (hold == nullptr) return false;
-  if (!may_take(home, *hold, call)) {
+  const bool asks = hold->recall == Recall::unasked && !hold->check.in_flight();
+  if (!may_take(home, *hold, call) || (asks && !home.can_submit())) {
     end(home);
     return false;
   }
+  if (asks) expire(home, *hold);
   --home.shard_->idle_holds;
   home.holds_.set_held_again(*hold, call.owner);
   hold->end_reported = false;
   hold->check.due_at = Clock::never();
   call.cached = true;
   home.give_to(*hold, call);
+  if (hold->type == LockType::READ) home.offer_to_reads(*hold);
   return true;
 }
 
@@ -132,7 +137,7 @@ void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outc
     hold.recall = Recall::wanted;
   }
   const bool changed = hold.check.watch == CheckProgress::Watch::changed;
-  const bool kept = granted && !outcome.wanted && !changed;
+  const bool kept = granted && !outcome.wanted && (!changed || hold.type == LockType::READ);
   if (hold.stage != Stage::idle || kept) return;
   if (outcome.wanted) report_recall(home);
   end(home);
@@ -145,6 +150,18 @@ void IdleHold::on_wanted(Coordinator& home) {
     if (hold.stage == Stage::held) hold.recall = Recall::wanted;
   });
   end(home);
+}
+
+// Readers of other processes come and go, which changes a READ that nobody wants from this one. The
+// backend tells of that once: the call that takes the hold asks whether it is still there.
+void IdleHold::on_change(Coordinator& home, bool of_one_key) {
+  const RemoteHold* const idle = home.holds_.idle();
+  if (!of_one_key || (idle != nullptr && idle->type != LockType::READ)) return end(home);
+  home.holds_.for_each([&](RemoteHold& hold) {
+    if (hold.type != LockType::READ || hold.recall != Recall::asked) return;
+    hold.recall = Recall::unasked;
+    if (!hold.is_old_enough_to_watch(home.now())) hold.check.watch = CheckProgress::Watch::off;
+  });
 }
 
 void IdleHold::report_recall(Coordinator& home) {

@@ -48,6 +48,8 @@ class IdleHold {
   static void on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outcome);
   /// Somebody waits for the key in another process.
   static void on_wanted(Coordinator& home);
+  /// Somebody else has changed the key or, unless it is `of_one_key`, perhaps each of them.
+  static void on_change(Coordinator& home, bool of_one_key);
   /// Other processes take part in the key of `claim`: nothing is kept idle for a while.
   static void note_others(Coordinator& home, const RemoteHold& claim);
   /// From now on nobody tells whether others wait.

@@ -85,11 +85,14 @@ void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_unt
   const bool lost = hold.is_lost(now());
   if (hold.local_holds() > 0) return drop_one_of_several(hold, lost, call);
   if (!lost && !lingers && hand_over(hold, call)) return;
-  if (!lost && !lingers && IdleHold::keep(*this, hold, call)) return;
   if (lost) retain_until = hold.retention.asked_until;  // by another owner, who had not lost it
-  if (!hold.is_shared_by_owners()) return end_local_holds(hold, retain_until, call);
+  if (!hold.is_shared_by_owners()) {
+    if (!lingers && IdleHold::keep(*this, hold, call)) return;
+    return end_local_holds(hold, retain_until, call);
+  }
   RemoteHold* const last = leave_shared(hold, retain_until, call);
-  if (last != nullptr) end_local_holds(*last, last->retention.asked_until, call);
+  if (last == nullptr || IdleHold::keep(*this, *last, call)) return;
+  end_local_holds(*last, last->retention.asked_until, call);
 }
 
 // Nobody of this process holds it any more.

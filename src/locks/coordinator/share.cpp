@@ -213,6 +213,7 @@ RemoteHold& Coordinator::make_joiner(const Call& call, RemoteHold& hold) {
   joiner.type = LockType::READ;
   joiner.owner = call.owner;
   joiner.origin = call.origin;
+  joiner.cache = cache_of(call.lease, settings());
   joiner.lease = hold.lease;
   joiner.in_force = hold.in_force;
   joiner.delay = joiner.delay_in_force = hold.delay_in_force;
@@ -263,6 +264,7 @@ RemoteHold* Coordinator::leave_shared(RemoteHold& hold, Clock::time_point retain
 void Coordinator::take_place_of(RemoteHold& hold, const RemoteHold& last) {
   holds_.change_owner(hold, last.owner);
   hold.origin = last.origin;
+  hold.cache = last.cache;
   hold.granted_at = last.granted_at;
   hold.unreported = last.unreported;
   hold.end_reported = last.is_marked_lost();

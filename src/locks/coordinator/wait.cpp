@@ -472,7 +472,7 @@ void Coordinator::notified(const Notification& notification, EventContext& event
   if (notification.kind == Kind::warning) return;
   if (notification.kind == Kind::changed) {
     const bool of_one_key = !notification.key.empty();
-    IdleHold::end(*this);
+    IdleHold::on_change(*this, of_one_key);
     return holds_.for_each([&](RemoteHold& hold) {
       if (hold.stage == Stage::held) on_change(hold, of_one_key);
     });

@@ -188,10 +188,10 @@ void LockSpace::require_delay(const Lease& lease) const {
 }
 
 void LockSpace::require_cache(LockType type) const {
-  if (!is_raced_for(type)) {
+  if (!can_be_kept(type)) {
     throw std::invalid_argument("a " + std::string(to_string(type)) +
                                 " lock is not kept after its release (Lease::cache): say "
-                                "REENTRANT, WRITE or FENCED, or no cache");
+                                "another type, or no cache");
   }
   const std::string why = why_no_cache();
   if (!why.empty()) throw std::invalid_argument(describe() + ' ' + why + " (Lease::cache)");

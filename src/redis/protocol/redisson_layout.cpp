@@ -37,6 +37,9 @@ constexpr Call expire_read(scripts::expire_read, 2, {lock, reader, lease, owner,
 constexpr Call expire_write(scripts::expire, 1, {lock, lease, writer});
 constexpr Call idle(scripts::idle, 3,
                     {lock, queue, process_queue, lease, owner, plain_channel, rw_channel, sharded});
+constexpr Call idle_read(scripts::idle, 4,
+                         {lock, queue, process_queue, reader, lease, owner, plain_channel,
+                          rw_channel, sharded, tag});
 constexpr Call idle_write(scripts::idle, 3,
                           {lock, queue, process_queue, lease, writer, plain_channel, rw_channel,
                            sharded});
@@ -110,8 +113,8 @@ constexpr Calls acquires{&acquire, &acquire_fair, &acquire_read, &acquire_write,
 constexpr Calls renewals{&renew, &renew, &renew_read, &renew_write, &renew_permits};
 constexpr Calls checks{&verify, &verify, &verify_read, &verify_write, &verify_permits};
 constexpr Calls expiries{&expire, &expire, &expire_read, &expire_write, &expire_permits};
-/// Holds of one owner at a time that nobody has at the moment (Request::recall).
-constexpr Calls idlers{&idle, &idle, &expire_read, &idle_write, &expire_permits};
+/// Holds that nobody has at the moment (Request::recall).
+constexpr Calls idlers{&idle, &idle, &idle_read, &idle_write, &expire_permits};
 constexpr Calls releases{&release, &release_fair, &release_read, &release_write, &release_permits};
 constexpr Calls leaves{&release, &leave_fair, &release_read, &leave_write, &release_permits};
 constexpr Calls leaves_of_queue{&leave_queue, &leave_fair, &release_read, &leave_queue_write,

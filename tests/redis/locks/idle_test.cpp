@@ -78,7 +78,7 @@ class RedisIdle : public ::testing::Test {
 
 TEST_F(RedisIdle, ManyCallsOfAProcessAskTheServerOnce) {
   const Locks locks = keeping();
-  for (const LockType type : {REENTRANT, WRITE}) {
+  for (const LockType type : {REENTRANT, READ, WRITE}) {
     const std::string key(to_string(type));
     use(locks, key, type);
     client_({"CONFIG", "RESETSTAT"});
@@ -156,6 +156,40 @@ TEST_F(RedisIdle, ASubscriberThatListensLaterIsSeen) {
     waiter({"SUBSCRIBE", key + ":{" + key + "}"});
     EXPECT_TRUE(is_soon([&] { EXPECT_TRUE(await_free(key)); })) << key;
   }
+}
+
+TEST_F(RedisIdle, ProcessesReadAndKeepTogether) {
+  const Locks locks = keeping(), other = keeping(), third = connect();
+  for (int round = 0; round < 10; ++round) {
+    use(locks, "k", READ);
+    use(other, "k", READ);
+    use(third, "k", READ);
+  }
+  client_({"CONFIG", "RESETSTAT"});
+  for (int call = 0; call < 500; ++call) {
+    use(locks, "k", READ);
+    use(other, "k", READ);
+  }
+  EXPECT_LE(client_.calls("evalsha") + client_.calls("eval"), 20);
+}
+
+TEST_F(RedisIdle, AWriteRecallsTheReadsOfAllProcesses) {
+  const Locks first = keeping(), second = keeping(), third = keeping(), writer = connect();
+  for (const Locks* const each : {&first, &second, &third}) use(*each, "k", READ);
+  EXPECT_EQ(writer.lock("k", WRITE).try_acquire(), std::nullopt);
+  EXPECT_TRUE(is_soon([&] { use(writer, "k", WRITE); }));
+  EXPECT_FALSE(is_locked("k"));
+}
+
+TEST_F(RedisIdle, AReadThatOthersDeletedIsNotTakenForLong) {
+  const Locks locks = keeping();
+  use(locks, "k", READ);
+  ASSERT_TRUE(await_short_lease("k"));
+  client_({"DEL", "k"});
+  EXPECT_TRUE(eventually([&] {  // each call asks whether the lock is there
+    static_cast<void>(locks.acquire("k", {.type = READ}));
+    return is_locked("k");
+  }));
 }
 
 TEST_F(RedisIdle, AReadGetsItAtOnce) {

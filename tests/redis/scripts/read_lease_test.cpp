@@ -51,6 +51,45 @@ TEST_F(ReadLeaseScripts, ExpireShortensTheLeaseOfAReadAndOfItsHash) {
             Kind::gone);
 }
 
+// Each change of the hash is a message to all processes that keep a READ.
+TEST_F(ReadLeaseScripts, AnIdleReadEndsEarlierAndKnowsWhoWaits) {
+  Request idle = ScriptClient::make_request(Verb::expire, "k", read, id(1), lease);
+  idle.recall = true;
+  EXPECT_EQ(client.send(idle).kind, Kind::gone);
+  client.acquire("k", read, id(1), 5 * lease);
+  const Outcome alone = client.send(idle);
+  EXPECT_EQ(alone.kind, Kind::granted);
+  EXPECT_FALSE(alone.wanted);
+  expect_ttl(timeout_key("{k}", 1), lease);
+  expect_ttl("k", lease);
+  for (const char* const queue : {"latchkey_process_queue:{k}", "redisson_lock_queue:{k}"}) {
+    redis({"SET", queue, "somebody"});
+    EXPECT_TRUE(client.send(idle).wanted) << queue;
+    redis({"DEL", queue});
+  }
+  for (const char* const channel : {"redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {
+    const Subscriber listener = subscribe({channel});
+    EXPECT_TRUE(client.send(idle).wanted) << channel;
+  }
+}
+
+TEST_F(ReadLeaseScripts, AnIdleReadAmongOthersChangesTheHashOnlyIfThatMatters) {
+  client.acquire("k", read, id(1), 5 * lease);
+  client.acquire("k", read, id(2), lease);
+  Request idle = ScriptClient::make_request(Verb::expire, "k", read, id(1), lease);
+  idle.recall = true;
+  EXPECT_FALSE(client.send(idle).wanted) << "others read, and do not wait";
+  expect_ttl("k", lease);
+  const long long now =
+      std::chrono::floor<milliseconds>(std::chrono::system_clock::now()).time_since_epoch().count();
+  const std::string others = std::to_string(now + 5 * lease.count());
+  const std::string its = std::to_string(now + 5 * lease.count() + 40);
+  redis({"PEXPIREAT", timeout_key("{k}", 2), others});
+  redis({"PEXPIREAT", "k", its});
+  client.send(idle);
+  EXPECT_EQ(redis({"PEXPIRETIME", "k"}).integer(), std::stoll(its));
+}
+
 // A TTL of 0 is that of a key which ends within this millisecond. The release of the other reader
 // kept the lock for the whole of its own lease then.
 TEST_F(ReadLeaseScripts, AReaderWhoseLeaseEndsWithinThisMillisecondDoesNotKeepTheLock) {

@@ -250,7 +250,7 @@ TEST(Check, CacheIsATimeInItsRangeForALockThatCanBeKept) {
   EXPECT_EQ(with("type: READ, cache: 0"), "");
   EXPECT_EQ(with("cache: 11s"), "7:26 'cache': '11s' is too long; expected at most 10s");
   EXPECT_EQ(with("type: FAIR, cache: 1s"),
-            "7:38 'cache' does not fit FAIR; expected it with REENTRANT, WRITE or FENCED, or none");
+            "7:38 'cache' does not fit FAIR; expected it with another type, or none");
   EXPECT_EQ(with("shared_with: redisson, cache: 0"), "");
   EXPECT_EQ(with("shared_with: redisson, cache: 1s"),
             "7:49 'cache' does not fit 'shared_with: redisson': its tryLock() gets nothing from a "

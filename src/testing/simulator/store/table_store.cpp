@@ -66,7 +66,12 @@ class TableStore final : public Store {
     }
     Outcome outcome = table_->apply(request, clock().now(), connection);
     if (request.recall) watch_queue(request, connection, outcome);
-    if (request.verb == Verb::acquire && outcome.place != 0) notify_of_waiter(request, connection);
+    if (request.verb == Verb::acquire && outcome.place != 0) {
+      tell(recalls_, request.key, connection, Notification::Kind::wanted);
+    }
+    if (outcome.kind == Outcome::Kind::granted && changes_holders(request.verb)) {
+      tell(watchers_, request.key, connection, Notification::Kind::changed);
+    }
     const bool reads = (request.verb == Verb::acquire && request.type == LockType::READ) ||
                        request.verb == Verb::downgrade;
     if (reads && outcome.kind == Outcome::Kind::granted) {
@@ -77,7 +82,9 @@ class TableStore final : public Store {
 
   void unsubscribe(const detail::Subscriber& connection) noexcept override {
     table_->forget(connection);
-    std::erase_if(recalls_, [&](const auto& each) { return each.second == &connection; });
+    for (Watchers* const all : {&recalls_, &watchers_}) {
+      std::erase_if(*all, [&](const auto& each) { return each.second == &connection; });
+    }
   }
   void restart() override {
     table_ = std::make_unique<detail::LockTable>();
@@ -112,6 +119,9 @@ class TableStore final : public Store {
   }
 
  private:
+  /// By key.
+  using Watchers = std::multimap<std::string, detail::Subscriber*, std::less<>>;
+
   static Outcome in_two_places() {
     Outcome outcome;
     outcome.kind = Outcome::Kind::unknown;
@@ -141,23 +151,33 @@ class TableStore final : public Store {
     return all;
   }
 
-  /// The connection is told of the next waiter in line, and whether there is one already.
+  static bool changes_holders(Verb verb) noexcept {
+    return verb == Verb::acquire || verb == Verb::release || verb == Verb::leave ||
+           verb == Verb::downgrade || verb == Verb::force_release;
+  }
+
+  /// The connection is told of the next waiter in line and of the next change, and whether somebody
+  /// waits already.
   void watch_queue(const Request& request, detail::Subscriber* connection, Outcome& outcome) {
     const auto* const record = table_->find(request.key, detail::hash_key(request.key));
     outcome.wanted = record != nullptr && (!record->processes.empty() || !record->queue.empty());
     if (outcome.kind != Outcome::Kind::granted) return;
-    recalls_.emplace(std::string(request.key), connection);
+    for (Watchers* const all : {&recalls_, &watchers_}) {
+      all->emplace(std::string(request.key), connection);
+    }
   }
-  void notify_of_waiter(const Request& waits, const detail::Subscriber* connection) {
-    const auto [first, last] = recalls_.equal_range(waits.key);
+  /// Tells each of them once, but not the one that has caused it.
+  static void tell(Watchers& watchers, std::string_view key, const detail::Subscriber* cause,
+                   Notification::Kind kind) {
+    const auto [first, last] = watchers.equal_range(key);
     for (auto each = first; each != last;) {
       detail::Subscriber* const told = each->second;
-      if (told == connection) {
+      if (told == cause) {
         ++each;
         continue;
       }
-      each = recalls_.erase(each);
-      told->notify({.kind = Notification::Kind::wanted, .key = waits.key});
+      each = watchers.erase(each);
+      told->notify({.kind = kind, .key = key});
     }
   }
 
@@ -174,7 +194,8 @@ class TableStore final : public Store {
 
   std::unique_ptr<detail::LockTable> table_ = std::make_unique<detail::LockTable>();
   std::map<std::string, Migration, std::less<>> migrations_;
-  std::multimap<std::string, detail::Subscriber*, std::less<>> recalls_;  ///< whom to tell, by key
+  Watchers recalls_;   ///< whom to tell of the next waiter
+  Watchers watchers_;  ///< whom to tell of the next change
   std::map<std::string, std::vector<HoldId>> readers_;
 };
 
