@@ -267,6 +267,7 @@ bool Coordinator::mark_lost(RemoteHold& hold, std::string_view reason) {
   if (hold.lost.exchange(true, std::memory_order_acq_rel)) return false;
   probes::lost(key.view(), hold);
   if (hold.has_reached_limit(now())) hold.note_held_too_long();
+  if (hold.joined != nullptr && !hold.held_too_long) hold.joined->watchdogs -= hold.watchdogs;
   if (hold.held_too_long) reason = lost_by_limit;
   hold.check.due_at = Clock::never();
   hold.check.wanted = milliseconds(0);

@@ -73,7 +73,12 @@ bool Coordinator::end_limit(RemoteHold& hold, HoldLimits::Number limit) {
   if (lost && hold.is_held_too_long(now())) hold.note_held_too_long();
   const bool shortened = hold.ends_at_limit() || hold.check.in_flight();
   hold.limits.remove(limit);
-  return shortened && !lost && hold.joined == nullptr;
+  if (lost) return false;
+  if (hold.joined == nullptr) return shortened;
+  // If a thread has seen the limit pass, its hold is lost.
+  static_cast<void>(
+      hold.deadline.move(std::min(hold.joined->deadline_point(), hold.limits.earliest())));
+  return false;
 }
 
 // The hold at the backend ends with the last local hold.
@@ -91,7 +96,8 @@ void Coordinator::drop_local_hold(RemoteHold& hold, Clock::time_point retain_unt
     return end_local_holds(hold, retain_until, call);
   }
   RemoteHold* const last = leave_shared(hold, retain_until, call);
-  if (last == nullptr || IdleHold::keep(*this, *last, call)) return;
+  if (last == nullptr) return dispatch_waiters();  // those that are left may all be lost
+  if (IdleHold::keep(*this, *last, call)) return;
   end_local_holds(*last, last->retention.asked_until, call);
 }
 
@@ -110,10 +116,13 @@ void Coordinator::end_local_holds(RemoteHold& hold, Clock::time_point retain_unt
     answer(*std::exchange(hold.downgrade_waiter, nullptr), Answer::granted);
   }
   if (!hold.renewals.empty()) fail_renewals(hold);
-  if (lingers && (!lost || hold.held_too_long)) return retain(hold, retain_until, call);
-  ask_for_others(hold);
-  start_release(hold, call);
-  dispatch_waiters();
+  if (lingers && (!lost || hold.held_too_long)) {
+    retain(hold, retain_until, call);
+  } else {
+    ask_for_others(hold);
+    start_release(hold, call);
+    dispatch_waiters();
+  }
   unsubscribe_if_unused();
 }
 

@@ -47,7 +47,7 @@ Clock::time_point RemoteHold::due() const noexcept {
 
 void RemoteHold::drop_watchdogs(std::uint32_t count) noexcept {
   watchdogs -= count;
-  const bool renewed_for_it = joined != nullptr && !held_too_long;
+  const bool renewed_for_it = joined != nullptr && !held_too_long && !is_marked_lost();
   if (renewed_for_it) joined->watchdogs -= count;
 }
 

@@ -242,6 +242,35 @@ TEST(CoordinatorLimit, AReaderThatIsHeldTooLongDoesNotEndTheOthers) {
   script.expect_given_back();
 }
 
+TEST(CoordinatorLimit, AReaderWhoseLimitedCallHasEndedIsHeldOn) {
+  Readers script(watchdog, with_cohorts());
+  Caller& limited = script.join(watchdog.held_at_most(5s));
+  Caller& inner = script.acquire(READ, 1s, watchdog, limited.owner);
+  script.pass(1s);
+  script.release(limited);
+  script.pass(5s);
+  EXPECT_FALSE(script.lost(inner));
+  EXPECT_EQ(script.sent(), "");
+  script.release(inner);
+  script.release(script.first());
+  script.expect_given_back();
+}
+
+TEST(CoordinatorLimit, AWriteWaitsForNoReaderThatIsHeldTooLong) {
+  Readers script(watchdog, with_cohorts());
+  Caller& limited = script.join(watchdog.held_at_most(5s));
+  script.pass(3s);
+  Caller& write = script.ask(WRITE, 30s);
+  script.pass(2s);
+  EXPECT_TRUE(script.lost(limited));
+  EXPECT_EQ(script.sent(), "");
+  script.release(script.first());
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(write.answer, Answer::granted);
+  script.release(limited);
+}
+
 TEST(CoordinatorLimit, AReaderThatIsHeldTooLongDoesNotEndWhatAnotherRetains) {
   CoordinatorSettings settings = with_cohorts();
   settings.expires = true;

@@ -50,6 +50,22 @@ TEST(CoordinatorPermit, APermitGoesToTheFirstWaitingCallWithoutTheBackendAndTheN
   EXPECT_EQ(third.answer, Answer::granted);
 }
 
+// The subscription, and the record of the key, stayed until the next call.
+TEST(CoordinatorPermit, APermitThatIsKeptForAWhileEndsTheSubscriptionOfThoseWhoWaited) {
+  Permits script(with_cohorts());
+  Caller& holder = script.hold(0);
+  Caller& first = script.wait_first();
+  script.release(holder);
+  EXPECT_EQ(first.answer, Answer::granted);
+  script.release(first, 5s);
+  EXPECT_EQ(script.sent(), "unsubscribe");
+  script.answer(Verb::unsubscribe, Kind::granted);
+  script.pass(5s);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::granted);
+  EXPECT_TRUE(script.idle());
+}
+
 /// One holds, and of those that wait the first has an attempt in flight: a release of another
 /// process was notified.
 class AttemptInFlight : public Permits {

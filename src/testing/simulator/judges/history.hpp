@@ -40,6 +40,7 @@ struct GrantedHold {
   Clock::time_point limit_end = Clock::never();
   bool is_first = false;          ///< no other local hold shared it then
   bool was_lost = false;          ///< at the last look
+  bool was_alone = true;          ///< at the last look no other local hold shared it
   bool may_end_by_limit = false;  ///< it, or one that shares it, has a limit, or had one
   /// The hold as the observations have it: `word` is set if lost() contradicts the deadline.
   struct Observed {
@@ -75,7 +76,10 @@ struct AttemptRecord {
   std::uint64_t place = 0;
   std::vector<std::pair<std::uint64_t, Clock::duration>> grants;  ///< by releases: place, when
   bool release_submitted = false;
-  bool was_held = false;                     ///< a call was granted it
+  bool was_held = false;  ///< a call was granted it
+  /// A copy of an acquire was granted it, whose own reply says otherwise: nobody knows of it, and
+  /// it ends with its lease.
+  bool granted_to_copy = false;
   Clock::duration left_at = never_happened;  ///< when a local hold of it ended, if none began since
   /// When the store was first asked to tell of those who wait.
   Clock::duration recall_asked = never_happened;

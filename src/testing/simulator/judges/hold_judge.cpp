@@ -61,7 +61,7 @@ void HoldJudge::granted(std::uint32_t key, GrantedHold hold) {
 // does so when the one before it releases.
 void HoldJudge::check_taken_idle(const KeyHistory& history, const GrantedHold& hold,
                                  const AttemptRecord& attempt) {
-  const bool is_taken_over = attempt.left_at == world_.now || is_shared(hold.type);
+  const bool is_taken_over = attempt.left_at == world_.now;
   if (!world_.scenario.fault_free || is_taken_over || attempt.left_at == never_happened) return;
   const auto is_inside = [&](const GrantedHold& each) { return each.shares_id_with(hold); };
   if (std::ranges::any_of(history.holds, is_inside)) return;
@@ -77,7 +77,7 @@ void HoldJudge::note_limits(KeyHistory& history, GrantedHold& hold) {
   for (GrantedHold& other : history.holds) {
     if (!other.shares_id_with(hold)) continue;
     other.may_end_by_limit = other.may_end_by_limit || hold.limit != 0;
-    hold.may_end_by_limit = hold.may_end_by_limit || other.limit != 0;
+    hold.may_end_by_limit = hold.may_end_by_limit || other.may_end_by_limit;
   }
 }
 
@@ -160,7 +160,7 @@ void HoldJudge::after_event(std::uint32_t client, std::uint32_t key) {
   for (GrantedHold& hold : history_.keys[key].holds) {
     if (hold.client != client) continue;
     observe_change(key, hold);
-    check_lease(hold, history_.clients[client]);
+    check_lease(history_.keys[key], hold);
   }
 }
 
@@ -214,7 +214,8 @@ void HoldJudge::told(std::uint32_t key, std::uint32_t client, std::uint32_t call
                    {std::int64_t{client} + 1, std::int64_t{caller}, answer});
 }
 
-void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
+void HoldJudge::check_lease(const KeyHistory& history, GrantedHold& hold) {
+  const ClientHistory& client = history_.clients[hold.client];
   const Clock::time_point deadline = hold.hold->deadline_point();
   if (deadline < hold.deadline) world_.fail("a deadline moved back: " + hold.name());
   if (deadline > history_.attempt(hold.client, hold.number).latest_deadline) {
@@ -227,11 +228,12 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
   if (has_end && deadline > hold.limit_end + milliseconds(2)) {
     world_.fail("held for longer than held_at_most allows: " + hold.name());
   }
-  const bool too_early = lost && !hold.was_lost && ends_too_early(hold, client);
+  const bool too_early = lost && !hold.was_lost && ends_too_early(history, hold);
   if (too_early && hold.hold->held_too_long) {
     world_.fail("held_at_most ended a hold too early: " + hold.name());
   }
   hold.was_lost = lost;
+  hold.was_alone = hold.hold->local_holds() == 1;
   const bool renewed = hold.by_watchdog || hold.pinned;
   const bool by_limit = hold.may_end_by_limit && !too_early;
   if (lost && renewed && !by_limit && world_.scenario.fault_free && !client.closing) {
@@ -247,11 +249,17 @@ void HoldJudge::check_lease(GrantedHold& hold, const ClientHistory& client) {
 }
 
 // The limit of a READ ends those that have joined it, too, which began later by the cohort at most.
-bool HoldJudge::ends_too_early(const GrantedHold& hold, const ClientHistory& client) const {
-  const bool alone = hold.is_first && hold.limit != 0 && hold.hold->local_holds() == 1;
+// So does that of a call which has re-entered it.
+bool HoldJudge::ends_too_early(const KeyHistory& history, const GrantedHold& hold) const {
+  const Clock::time_point now = history_.clients[hold.client].clock->now();
+  const auto has_ended = [&](const GrantedHold& each) {
+    return each.shares_id_with(hold) && each.limit_end <= now + milliseconds(1);
+  };
+  const bool is_alone = hold.was_alone && hold.hold->local_holds() == 1;
+  const bool alone = hold.is_first && hold.limit != 0 && is_alone;
   const milliseconds earlier =
       milliseconds(1) + (is_shared(hold.type) ? world_.scenario.settings.cohort : milliseconds(0));
-  return alone && client.clock->now() + earlier < hold.limit_end;
+  return alone && now + earlier < hold.limit_end && std::ranges::none_of(history.holds, has_ended);
 }
 
 // The queue may wait without a reason for 10 ms, which a timer may take.
@@ -301,11 +309,14 @@ bool TurnJudge::waits(std::uint32_t client, std::uint32_t key) const {
   });
 }
 
-// Twice what 60 000 seeds show. A client without a place in the process queue races for the key
-// with the first of the queue, and with what arrives meanwhile.
+// Twice what 60 000 seeds show. A client without a place in the process queue, as one that asks for
+// a lease below a second, races for the key with the first of the queue, and with what arrives
+// meanwhile.
 unsigned TurnJudge::most_turns_of_others(std::uint32_t client) const noexcept {
-  const bool races = world_.scenario.is_foreign(client) && clients_.size() > 2;
-  return races ? 64 : 16;
+  const std::vector<AttemptRecord>& attempts = history_.clients[client].attempts;
+  const bool has_place = !attempts.empty() && attempts.back().lease >= std::chrono::seconds(1);
+  const bool races = world_.scenario.is_foreign(client) || !has_place;
+  return races && clients_.size() > 2 ? 64 : 16;
 }
 
 }  // namespace latchkey::inline v1::sim

@@ -53,11 +53,11 @@ class HoldJudge {
   void check_taken_idle(const KeyHistory& history, const GrantedHold& hold,
                         const AttemptRecord& attempt);
   static void note_limits(KeyHistory& history, GrantedHold& hold);
-  [[nodiscard]] bool ends_too_early(const GrantedHold& hold, const ClientHistory& client) const;
+  [[nodiscard]] bool ends_too_early(const KeyHistory& history, const GrantedHold& hold) const;
   void check_exclusion(const KeyHistory& history, const GrantedHold& hold);
   void observe_grant(std::uint32_t key, GrantedHold& hold, const AttemptRecord& attempt);
   void observe_change(std::uint32_t key, GrantedHold& hold);
-  void check_lease(GrantedHold& hold, const ClientHistory& client);
+  void check_lease(const KeyHistory& history, GrantedHold& hold);
   [[nodiscard]] bool blocks_local_queue(std::uint32_t client, std::uint32_t key) const;
 
   World& world_;

@@ -78,6 +78,9 @@ void RequestJudge::check_release(std::uint32_t client, const Request& request, b
 void RequestJudge::applied(std::uint32_t client, const Request& request, const Outcome& outcome,
                            bool awaited) {
   for_each_key(request, [&](const Request& one) { applied_one(client, one, outcome); });
+  if (request.verb == Verb::acquire && outcome.kind == Outcome::Kind::granted && !awaited) {
+    history_.attempt(client, request.id.number).granted_to_copy = true;
+  }
   if (gives_back(request.verb) && outcome.kind != Outcome::Kind::unknown) {
     check_not_left(client, request, "its release was carried out");
   }
@@ -143,7 +146,8 @@ void RequestJudge::closed(std::uint32_t client, std::array<std::uint64_t, 2> spa
       const auto is_same = [&](const GrantedHold& each) {
         return each.client == client && each.number == number;
       };
-      if (history_.attempt(client, number).release_submitted) continue;
+      const AttemptRecord& attempt = history_.attempt(client, number);
+      if (attempt.release_submitted || (attempt.granted_to_copy && !attempt.was_held)) continue;
       if (std::ranges::any_of(history_.keys[index].holds, is_same)) continue;
       if (!store_.names(world_.keys[index], {space, number})) continue;
       world_.fail("close left the store " + name({client, number}));
