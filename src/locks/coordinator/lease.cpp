@@ -149,7 +149,8 @@ void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   if (hold.stage != Stage::held) return erase_if_done(hold);
   if (hold.is_marked_lost()) return;
   if (outcome.kind == Outcome::Kind::gone) {
-    if (!may_be_write_again(hold)) hold.presence = Presence::gone;
+    const bool comes_back = may_be_write_again(hold) || copy_may_run(hold);
+    if (!comes_back) hold.presence = Presence::gone;
     return declare_lost(hold, "the backend no longer had it");
   }
   const bool granted = outcome.kind == Outcome::Kind::granted;

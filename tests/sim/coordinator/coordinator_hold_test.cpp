@@ -95,6 +95,27 @@ TEST(Coordinator, ReleaseOfAWriteWithReadsInsideIsADowngrade) {
   EXPECT_EQ(script.sent(), "release 1");
 }
 
+// Found by the simulator, seed 1323347: a copy of the first attempt would take the lock once more.
+TEST(Coordinator, AHoldThatIsGoneIsReleasedIfAnAttemptWasNotAnswered) {
+  CoordinatorSettings settings;
+  settings.in_order = false;
+  Script script(settings);
+  Caller& held = script.acquire(REENTRANT, 3s, 2s);
+  script.answer(Kind::unknown);
+  script.pass(500ms);
+  script.answer(Kind::granted);
+  static_cast<void>(script.sent());
+  script.pass(1s);
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.lost(held));
+  static_cast<void>(script.sent());
+  EXPECT_EQ(script.release(held).answer, Answer::lost);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::gone);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(10s);
+}
+
 // Found by the simulator, seed 670263: a late copy of the acquire took the WRITE once more after
 // the READ's lease had ended, and nothing released it.
 TEST(Coordinator, ReadThatIsGoneAndWasAWriteIsReleasedIfRequestsOvertakeEachOther) {

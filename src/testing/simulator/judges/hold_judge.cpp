@@ -145,7 +145,8 @@ void HoldJudge::retained(std::uint32_t key, const GrantedHold& hold, Clock::time
     return each.until <= history_.clients[each.client].clock->now();
   });
   if (!history_.is_live(hold)) return;
-  until = std::min(until, hold.hold->deadline_point());
+  // The limit of a READ that has joined another one ends with its call.
+  until = std::min(until, hold.hold->at_backend().deadline_point());
   history.retained.push_back(
       {hold.client, hold.number, hold.type, until, hold.excused, hold.permits});
 }
