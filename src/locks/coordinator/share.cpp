@@ -328,13 +328,16 @@ bool Coordinator::may_take_permits_over(const RemoteHold& hold, const Call& heir
 }
 
 // No attempt of the claim was answered with a grant, and none is lost. One that is in flight must
-// be what the heir would have sent itself, for its reply will be the heir's.
+// be what the heir would have sent itself, for its reply will be the heir's. So must those before
+// it, if the backend does not keep the order: a copy of one would take its number of permits.
 bool Coordinator::may_inherit(const RemoteHold& claim, const Call& heir) const {
   const bool needs_claim = heir.type == LockType::PERMIT && heir.hold == nullptr && !heir.bundled;
   if (!needs_claim || claim.call->bundled || claim.acquire.trace > Trace::ran) return false;
+  const bool same_number = heir.permits == claim.acquire.request.permits;
+  if (!same_number && !settings().in_order) return false;
   if (!claim.acquire.in_flight()) return true;
   const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
-  return same_note && heir.permits == claim.acquire.request.permits &&
+  return same_note && same_number &&
          length_of(heir.lease) == claim.lease && delay_of(heir.lease) == claim.delay;
 }
 

@@ -52,6 +52,24 @@ TEST(CoordinatorDelay, ARenewalThatFailedIsRepeatedForTheSameLease) {
   script.release(held);
 }
 
+// Found by the simulator, seed 1354062: the delay began at the earlier deadline.
+TEST(CoordinatorDelay, AReEntryWhileTheHoldIsRenewedGetsTheWholeDelayAfterThat) {
+  Script script(with_cohorts());
+  Caller& first = hold(script, 10s);
+  Caller& held = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  script.release(first);
+  EXPECT_EQ(held.answer, Answer::granted);
+  script.pass(50ms);
+  Caller& inner = script.acquire(REENTRANT, 1s, Lease(1s).lock_delay(5s), held.owner);
+  EXPECT_EQ(script.sent(), "renew 1 30000") << "the lease that the call asked for";
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "renew 1 35000") << "what is left of it, and the delay";
+  script.answer(Kind::granted);
+  EXPECT_EQ(inner.answer, Answer::granted);
+  script.release(inner);
+  script.release(held);
+}
+
 TEST(CoordinatorDelay, ReleasesFreeTheLockAtOnce) {
   Script script(with_events(without_cohorts()));
   Caller& held = hold(script, Lease(30s).lock_delay(5s));

@@ -229,6 +229,21 @@ TEST(CoordinatorPermit, ACallThatTakesAClaimOverForAnotherNumberAsksAtOnce) {
   EXPECT_EQ(second.answer, Answer::granted);
 }
 
+// Found by the simulator, seed 1333046: a copy of the attempt took the other number.
+TEST(CoordinatorPermit, ACallForAnotherNumberTakesNoClaimOverIfCopiesMayRun) {
+  CoordinatorSettings settings = with_cohorts();
+  settings.in_order = false;
+  Permits script(settings);
+  Caller& holder = script.hold(1);
+  script.wait_first();
+  Caller& second = script.take();
+  second.permits = {2, 3};
+  script.release(holder);
+  EXPECT_EQ(script.sent(), "acquire 3 30000");
+  while (script.open() > 0) script.answer(granted(0));
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
 TEST(CoordinatorPermit, ACallThatGaveUpLeavesItsPlaceToTheNext) {
   Permits script;
   script.hold(0);
