@@ -3,6 +3,7 @@
 #   make demo      build the example bank and run it
 #   make test      build everything and run the tests of every change
 #   make test-night  the tests that take longer, which make nightly runs
+#   make seeds     the simulator over SEEDS=200000 from FIRST=… on; by default seeds that no other day has
 #   make test-stores  the tests of the other stores on their servers, which make deps-stores installs
 #   make proofs    programs of PROOFS=folder that each show a defect, against an installed latchkey
 #   make nightly   what takes longer than a change may: sanitizers, packages, ABI, fuzzers, campaigns
@@ -39,7 +40,7 @@
 #   make deps      install all dependencies    make clean
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-build test-night test-stores deps-stores bench bench-stores bench-peers soak
+.PHONY: help demo test test-build test-night seeds test-stores deps-stores bench bench-stores bench-peers soak
 .PHONY: annotations headers proofs spec nightly chaos chaos-stores chaos-redisson chaos-night
 .PHONY: format format-check tidy asan asan-stores tsan messages fuzz interop other-languages install packages newer-compiler lanes conan wheel routes abi deps docs shots clean
 
@@ -97,6 +98,14 @@ test: test-build
 test-night: test-build
 	@$(call compile,test) --target latchkey_sim_mutations -- $(NINJA)
 	$(call ctest,test) -L '^night$$'
+
+# The usual tests run the same seeds each time, in which all that they can find has been found.
+SEEDS ?= 200000
+FIRST ?= $(shell echo $$(($$(date +%s) / 86400 * $(SEEDS))))
+seeds: test-build
+	@echo "seeds from $(FIRST) on"
+	@LATCHKEY_SIM_SEEDS=$(SEEDS) LATCHKEY_SIM_FIRST=$(FIRST) build/test/tests/latchkey_sim \
+	  --gtest_brief=1 --gtest_filter='*Seed*'
 
 headers:
 	@scripts/deps.sh test
