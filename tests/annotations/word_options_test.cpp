@@ -102,6 +102,10 @@ struct Strategies {
     LOCK_ANNOTATED;
     return locks.inspect("delayed").holders.front().left > 30s;
   }
+  [[= latchkey::locked("kept", LockType::REENTRANT).cache(100ms)]] bool kept() {
+    LOCK_ANNOTATED;
+    return true;
+  }
   [[= latchkey::locked("named").named("the name")]] std::string named() {
     LOCK_ANNOTATED;
     return held_key();
@@ -147,6 +151,7 @@ TEST(AnnotatedWord, HasTheOtherOptionsOfLocked) {
     EXPECT_LE(remaining, 10s);
   }
   EXPECT_TRUE(object.delayed(locks.locks())) << "the backend keeps it for longer";
+  EXPECT_TRUE(object.kept()) << "in memory, where it means nothing";
   bool found = false;
   for (const latchkey::Site& site : latchkey::sites()) found = found || site.name() == "the name";
   EXPECT_TRUE(found);
@@ -202,6 +207,13 @@ TEST(AnnotatedWord, ThrowsAnUnconfirmedReleaseOnlyIfAsked) {
   faults.silent = false;
   EXPECT_THROW(object.raises(), latchkey::ReleaseUnconfirmed);
   faults.silent = false;
+}
+
+TEST(AnnotatedWord, ABackendThatTellsOfNobodyWhoWaitsRefusesToKeepALock) {
+  latchkey::tests::Faults faults;
+  const ScopedLocks locks(
+      latchkey::Locks(std::make_unique<latchkey::tests::FailingBackend>(faults), {}));
+  EXPECT_THROW(Strategies().kept(), std::invalid_argument);
 }
 
 TEST(AnnotatedWord, ReleasesBeforeTheExceptionOfTheBody) {

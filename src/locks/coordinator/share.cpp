@@ -337,8 +337,8 @@ bool Coordinator::may_inherit(const RemoteHold& claim, const Call& heir) const {
   if (!same_number && !settings().in_order) return false;
   if (!claim.acquire.in_flight()) return true;
   const bool same_note = settings().announcement.empty() || heir.origin.site == claim.origin.site;
-  return same_note && same_number &&
-         length_of(heir.lease) == claim.lease && delay_of(heir.lease) == claim.delay;
+  return same_note && same_number && length_of(heir.lease) == claim.lease &&
+         delay_of(heir.lease) == claim.delay;
 }
 
 void Coordinator::pass_on(RemoteHold& claim) {
