@@ -66,21 +66,20 @@ namespace latchkey::inline v1::detail {
 /// The table writes the first three. reset() empties the rest when a record is erased, and may keep
 /// capacities. The address of a record stays the same until it is erased. Records come from the
 /// ThreadCache of the calling thread: a thread that has few records at a time allocates nothing for
-/// keys of up to 64 bytes. An empty table takes half a cache line and no other memory. Not
-/// thread-safe.
+/// keys of up to 64 bytes. An empty table takes 24 bytes and no other memory. Not thread-safe.
 template <class Record>
 class KeyTable {
  public:
   KeyTable() noexcept = default;
   /// Takes all records of `other`, which is empty afterwards.
   KeyTable(KeyTable&& other) noexcept
-      : many_(std::move(other.many_)),
-        only_(std::exchange(other.only_, nullptr)),
+      : buckets_(std::exchange(other.buckets_, {})),
         mask_(std::exchange(other.mask_, 0)),
         size_(std::exchange(other.size_, 0)) {}
   KeyTable& operator=(KeyTable&&) = delete;
   ~KeyTable() {
     for (std::size_t bucket = 0; bucket <= mask_; ++bucket) delete_chain(chain(bucket));
+    if (mask_ != 0) delete[] buckets_.many;
   }
 
   /// Null if the key has no record. `hash` is hash_key(key).
@@ -144,11 +143,17 @@ class KeyTable {
  private:
   static constexpr std::size_t crowd = 3;  // at most this many more records than buckets
 
+  /// mask_ + 1 buckets, a power of two.
+  union Buckets {
+    Record* only = nullptr;  // there is one
+    Record** many;           // there are several, which the table owns
+  };
+
   [[nodiscard]] Record*& chain(std::size_t bucket) noexcept {
-    return mask_ == 0 ? only_ : many_[bucket];
+    return mask_ == 0 ? buckets_.only : buckets_.many[bucket];
   }
   [[nodiscard]] Record* chain(std::size_t bucket) const noexcept {
-    return mask_ == 0 ? only_ : many_[bucket];
+    return mask_ == 0 ? buckets_.only : buckets_.many[bucket];
   }
 
   void erase_at(Record** place) noexcept {
@@ -189,7 +194,8 @@ class KeyTable {
         record = following;
       }
     }
-    many_ = std::move(larger);
+    if (mask_ != 0) delete[] buckets_.many;
+    buckets_.many = larger.release();
     mask_ = mask;
   }
 
@@ -197,8 +203,7 @@ class KeyTable {
     while (record != nullptr) delete std::exchange(record, record->next);
   }
 
-  std::unique_ptr<Record*[]> many_;  // mask_ + 1 buckets, a power of two, if there are several
-  Record* only_ = nullptr;           // the bucket if there is only one
+  Buckets buckets_{};
   std::size_t mask_ = 0;
   std::uint32_t turn_ = 0;  // the next bucket of visit_some
   std::uint32_t size_ = 0;
