@@ -23,6 +23,7 @@ export module latchkey;
 export namespace latchkey {
 
 using latchkey::AcquireReport;
+using latchkey::adaptive_cache;
 using latchkey::AfterReturn;
 using latchkey::argument_pointers;
 using latchkey::Aspect;

@@ -278,6 +278,7 @@ set(latchkey_asio_tests_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
+  sim/coordinator/coordinator_adaptive_test.cpp
   sim/coordinator/coordinator_deadline_test.cpp
   sim/coordinator/coordinator_delay_test.cpp
   sim/coordinator/coordinator_front_test.cpp
@@ -305,6 +306,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_wait_test.cpp
   sim/coordinator/coordinator_watch_test.cpp
   sim/coordinator/coordinator_yield_test.cpp
+  sim/coordinator/reuse_times_test.cpp
   sim/exhaustive_test.cpp
   sim/latch_sim_test.cpp
   sim/latch_simulation.cpp

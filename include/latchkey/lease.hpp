@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -20,6 +21,21 @@ constexpr Lease delay_lease(Lease lease, std::chrono::milliseconds time) noexcep
 constexpr Lease cache_lease(Lease lease, std::optional<std::chrono::milliseconds> time) noexcept;
 inline constexpr std::chrono::hours longest_lock_delay{24};
 inline constexpr std::chrono::seconds longest_cache{10};
+}  // namespace detail
+
+/// Stands for the time of Options::cache and Lease::cache: the process learns for each key how soon
+/// its calls come back to it after a release, and keeps the lock for about so long, at most 1 s. A
+/// key to which it does not come back within a second is not kept at all.
+inline constexpr std::chrono::milliseconds adaptive_cache{std::numeric_limits<std::int32_t>::min()};
+
+namespace detail {
+/// Whether Options::cache and Lease::cache take `time`.
+template <class Rep, class Period>
+constexpr bool is_cache(std::chrono::duration<Rep, Period> time) noexcept {
+  using Wide = std::chrono::duration<long double, std::milli>;
+  const bool in_range = Wide(time) >= Wide(0) && Wide(time) <= Wide(longest_cache);
+  return in_range || Wide(time) == Wide(adaptive_cache);
+}
 }  // namespace detail
 
 /// A lease without an end: the process renews it every third of `Options::watchdog` while it lives.
@@ -95,8 +111,8 @@ class Lease {
   /// waits for it: Options::cache for this lock alone, which has what that means. 0: it is given
   /// back when it is released, whatever Options::cache says. For all types but FAIR and PERMIT. The
   /// time is that of the call that was granted the lock, and begins with the first release. At
-  /// most 10 s; resolution: 1 ms, rounded down. A time out of range throws std::invalid_argument;
-  /// for a constant it is a compile error.
+  /// most 10 s, or adaptive_cache; resolution: 1 ms, rounded down. A time out of range throws
+  /// std::invalid_argument; for a constant it is a compile error.
   template <class Rep, class Period>
   [[nodiscard]] constexpr Lease cache(std::chrono::duration<Rep, Period> time) const {
     Lease cached = *this;
@@ -164,10 +180,10 @@ class Lease {
 
   template <class Rep, class Period>
   static constexpr std::int32_t checked_cache(std::chrono::duration<Rep, Period> time) {
-    using Wide = std::chrono::duration<long double, std::milli>;
-    if (Wide(time) < Wide(0) || Wide(time) > Wide(detail::longest_cache)) {
+    if (!detail::is_cache(time)) {
       throw std::invalid_argument(
-          "cache takes a time from 0, for none, to 10 s, as in Lease(30s).cache(100ms)");
+          "cache takes a time from 0, for none, to 10 s, as in Lease(30s).cache(100ms), or "
+          "latchkey::adaptive_cache");
     }
     return static_cast<std::int32_t>(std::chrono::floor<std::chrono::milliseconds>(time).count());
   }

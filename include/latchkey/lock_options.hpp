@@ -242,8 +242,8 @@ struct [[nodiscard]] LockOptions {
   /// For how long this process keeps the lock after its release, unless another one waits for it,
   /// so that the next call here takes it without asking the server: Options::cache for this method
   /// alone. 0: it is given back at once. Throws std::invalid_argument if `time` is not from 0 to
-  /// 10 s; the call throws it for a FAIR lock or a semaphore, and at a backend that does not tell
-  /// of those who wait.
+  /// 10 s, nor adaptive_cache; the call throws it for a FAIR lock or a semaphore, and at a backend
+  /// that does not tell of those who wait.
   LockOptions&& cache(std::chrono::milliseconds time) && {
     terms.lease = terms.lease.cache(time);
     return std::move(*this);

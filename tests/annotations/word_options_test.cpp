@@ -102,9 +102,15 @@ struct Strategies {
     LOCK_ANNOTATED;
     return locks.inspect("delayed").holders.front().left > 30s;
   }
-  [[= latchkey::locked("kept", LockType::REENTRANT).cache(100ms)]] bool kept() {
+  [[= latchkey::locked("kept", LockType::READ).cache(100ms)]] std::string kept_for_a_while() {
     LOCK_ANNOTATED;
-    return true;
+    return held_key();
+  }
+  [[= latchkey::locked("kept", LockType::WRITE, 3s, 30s)
+          .cache(latchkey::adaptive_cache)]] std::string
+  kept() {
+    LOCK_ANNOTATED;
+    return held_key();
   }
   [[= latchkey::locked("named").named("the name")]] std::string named() {
     LOCK_ANNOTATED;
@@ -151,7 +157,8 @@ TEST(AnnotatedWord, HasTheOtherOptionsOfLocked) {
     EXPECT_LE(remaining, 10s);
   }
   EXPECT_TRUE(object.delayed(locks.locks())) << "the backend keeps it for longer";
-  EXPECT_TRUE(object.kept()) << "in memory, where it means nothing";
+  EXPECT_EQ(object.kept_for_a_while(), "kept");
+  EXPECT_EQ(object.kept(), "kept");
   bool found = false;
   for (const latchkey::Site& site : latchkey::sites()) found = found || site.name() == "the name";
   EXPECT_TRUE(found);
@@ -213,7 +220,7 @@ TEST(AnnotatedWord, ABackendThatTellsOfNobodyWhoWaitsRefusesToKeepALock) {
   latchkey::tests::Faults faults;
   const ScopedLocks locks(
       latchkey::Locks(std::make_unique<latchkey::tests::FailingBackend>(faults), {}));
-  EXPECT_THROW(Strategies().kept(), std::invalid_argument);
+  EXPECT_THROW(Strategies().kept_for_a_while(), std::invalid_argument);
 }
 
 TEST(AnnotatedWord, ReleasesBeforeTheExceptionOfTheBody) {

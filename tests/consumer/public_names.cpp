@@ -80,6 +80,7 @@
 namespace every_public_name {
 
 using latchkey::AcquireReport;
+using latchkey::adaptive_cache;
 using latchkey::AfterReturn;
 using latchkey::argument_pointers;
 using latchkey::Aspect;

@@ -174,8 +174,9 @@ struct LockAnnotation : detail::AnnotationValue {
   /// As LockOptions::cache.
   consteval LockAnnotation cache(std::chrono::milliseconds time) const {
     LockAnnotation changed = *this;
-    if (time.count() < 0 || time > detail::longest_cache) {
-      detail::reject_annotation("cache takes a time from 0, for none, to 10 s");
+    if (!detail::is_cache(time)) {
+      detail::reject_annotation(
+          "cache takes a time from 0, for none, to 10 s, or latchkey::adaptive_cache");
     }
     if (said.permits != 0 || (said.says_type && !detail::can_be_kept(said.type))) {
       detail::reject_annotation(

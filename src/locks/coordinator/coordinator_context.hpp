@@ -7,12 +7,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <latchkey/backend.hpp>
 #include <latchkey/clock.hpp>
 #include <latchkey/hold_id.hpp>
+
+#include "locks/coordinator/reuse_times.hpp"
 
 namespace latchkey::inline v1::detail {
 
@@ -31,7 +34,7 @@ struct CoordinatorSettings {
   /// For how long the calls of this process may hand one hold on. 0: never.
   std::chrono::milliseconds cohort{5};
   /// For how long a hold that nobody here has is kept (IdleHold), unless its call says another time
-  /// (Lease::cache). 0: not at all.
+  /// (Lease::cache). 0: not at all; adaptive_cache: it is learned.
   std::chrono::milliseconds cache{0};
   /// How many holds of one shard are idle at most.
   std::uint8_t most_idle = most_idle_of_shard;
@@ -117,6 +120,7 @@ class CoordinatorContext {
   bool closed = false;
   /// The only connection of the backend is down, by its last notification.
   bool link_is_down = false;
+  std::unique_ptr<ReuseTimes> reuse_times;  ///< null: no hold with adaptive_cache has ended yet
 
  private:
   std::uint64_t number_ = 1;

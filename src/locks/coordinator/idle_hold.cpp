@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <new>
 #include <stop_token>
 
 #include "locks/coordinator/immediate.hpp"
@@ -15,9 +17,27 @@ using Presence = RemoteHold::Presence;
 using Recall = RemoteHold::Recall;
 using Stage = RemoteHold::Stage;
 
-bool IdleHold::is_wanted_idle(Coordinator& home, const RemoteHold& hold) {
+bool IdleHold::can_be_idle(const Coordinator& home, const RemoteHold& hold) {
   if (hold.cache.count() == 0 || !can_be_kept(hold.type)) return false;
-  if (home.shard_->keeps_idle != KeepsIdle::yes) return false;
+  return home.shard_->keeps_idle == KeepsIdle::yes;
+}
+
+milliseconds IdleHold::time_of(const Coordinator& home, const RemoteHold& hold) {
+  if (hold.cache != adaptive_cache) return hold.cache;
+  ReuseTimes* const learned = home.shard_->reuse_times.get();
+  return learned != nullptr ? learned->expected(home.hash) : milliseconds(0);
+}
+
+// A call that waits has come back already. Without memory nothing is learned, and nothing kept.
+void IdleHold::learn_of_release(Coordinator& home, const RemoteHold& hold) {
+  if (hold.cache != adaptive_cache || !can_be_idle(home, hold) || !home.waiters_.empty()) return;
+  std::unique_ptr<ReuseTimes>& learned = home.shard_->reuse_times;
+  if (learned == nullptr) learned.reset(new (std::nothrow) ReuseTimes);
+  if (learned != nullptr) learned->on_release(home.hash, home.now());
+}
+
+bool IdleHold::is_wanted_idle(Coordinator& home, const RemoteHold& hold) {
+  if (!can_be_idle(home, hold) || time_of(home, hold).count() == 0) return false;
   const Yielding& others = home.yielding_;
   const Clock::time_point now = home.now();
   return others.stage == Yielding::Stage::off && now >= others.recalled_until &&
@@ -38,12 +58,13 @@ bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
   if (hold.end_reported || hold.acquire.request.type != hold.type) return false;
   if (hold.delay.count() != 0 || hold.delay_in_force.count() != 0) return false;
   if (hold.fenced && hold.spare_tokens == 0) return false;
-  const bool is_over = hold.idle_until != Clock::time_point{} && home.now() >= hold.idle_until;
+  const bool is_over = hold.idle_bound != Clock::time_point{} && home.now() >= hold.idle_bound;
   if (is_over || hold.is_marked_lost()) return false;
   return hold.deadline_point() - home.now() >= least_idle_lease;
 }
 
 bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
+  learn_of_release(home, hold);
   if (!may_keep(home, hold)) return false;
   if (hold.recall == Recall::unasked && !home.can_submit()) return false;
   if (home.reports(Event::Kind::released)) home.report(Event::Kind::released, hold);
@@ -55,10 +76,12 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
   hold.end_revocation();
   hold.limits.clear();
   hold.check.wanted = milliseconds(0);
-  if (hold.idle_until == Clock::time_point{}) {
-    hold.idle_until = later(home.now(), hold.cache);
+  if (hold.idle_bound == Clock::time_point{}) {
+    const bool learns = hold.cache == adaptive_cache;
+    hold.idle_bound = later(home.now(), learns ? longest_adaptive_cache : hold.cache);
   }
-  const bool renewed = hold.deadline_point() > later(hold.idle_until, idle_lease);
+  hold.idle_until = std::min(hold.idle_bound, later(home.now(), time_of(home, hold)));
+  const bool renewed = hold.deadline_point() > later(hold.idle_bound, idle_lease);
   if (!hold.check.in_flight() && (hold.recall == Recall::unasked || renewed)) expire(home, hold);
   home.holds_.due_by(hold.due());
   home.unsubscribe_if_unused();
@@ -69,7 +92,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
 // the lease from the moment that it is sent.
 void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
   if (!home.settings().announcement.empty()) home.announce(hold);
-  const auto left = std::chrono::ceil<milliseconds>(hold.idle_until - home.now()) + idle_lease;
+  const auto left = std::chrono::ceil<milliseconds>(hold.idle_bound - home.now()) + idle_lease;
   const milliseconds lease = home.settings().offered_lease(left);
   home.send_check(hold, Verb::expire, lease);
   if (!hold.check.in_flight()) return;
@@ -88,6 +111,9 @@ bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& c
 }
 
 bool IdleHold::take(Coordinator& home, Call& call) {
+  if (ReuseTimes* const learned = home.shard_->reuse_times.get(); learned && !call.bundled) {
+    learned->on_call(home.hash, home.now());
+  }
   RemoteHold* const hold = home.holds_.idle();
   if (hold == nullptr) return false;
   const bool asks = hold->recall == Recall::unasked && !hold->check.in_flight();

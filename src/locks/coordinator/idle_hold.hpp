@@ -25,9 +25,10 @@ inline constexpr std::uint32_t block_of_idle_tokens = 256;
 /// An `expire` follows the first release: it shortens the lease, says whether somebody waits for
 /// the key, and has the backend tell when somebody takes a place in line (Request::recall). From
 /// the first release on the hold is kept for `cache`, however often it is taken meanwhile: a waiter
-/// whom nobody hears waits no longer for it than that, and for one local hold. It is given back
-/// earlier if somebody wants it, its state at the backend is in doubt, or another kind of call
-/// comes.
+/// whom nobody hears waits no longer for it than that, and for one local hold. With adaptive_cache
+/// that bound is 1 s, and each release keeps the hold for the time that ReuseTimes has learned. It
+/// is given back earlier if somebody wants it, its state at the backend is in doubt, or another
+/// kind of call comes.
 class IdleHold {
  public:
   /// Keeps `hold`, whose last local hold has ended, and answers `call`, unless it is null. False:
@@ -59,8 +60,15 @@ class IdleHold {
   static void reserve_tokens(Coordinator& home, RemoteHold& claim);
 
  private:
+  /// Whether the terms of `hold` and the backend allow that it is kept.
+  [[nodiscard]] static bool can_be_idle(const Coordinator& home, const RemoteHold& hold);
   /// Whether `hold` is kept if nothing but its terms and the other processes is against it.
   [[nodiscard]] static bool is_wanted_idle(Coordinator& home, const RemoteHold& hold);
+  /// For how long a release now keeps `hold`; 0: not at all.
+  [[nodiscard]] static std::chrono::milliseconds time_of(const Coordinator& home,
+                                                         const RemoteHold& hold);
+  /// The last local hold of `hold` has ended.
+  static void learn_of_release(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_keep(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_take(Coordinator& home, const RemoteHold& hold, const Call& call);
   static void expire(Coordinator& home, RemoteHold& hold);

@@ -174,7 +174,8 @@ class RemoteHold {
   Clock::time_point cohort_ends{};  ///< set by the first hand-off; for a READ, by the grant
   /// For how long it is kept idle, by the call that was granted it last; 0: not at all.
   std::chrono::milliseconds cache{};
-  Clock::time_point idle_until{};  ///< not kept idle after this; zero: it was not yet
+  Clock::time_point idle_until{};  ///< idle: it is given back then
+  Clock::time_point idle_bound{};  ///< not kept idle after this; zero: it was not yet
 
   // The lease.
   std::chrono::milliseconds lease{};     ///< last granted, or being requested
@@ -365,7 +366,7 @@ inline void RemoteHold::reset() noexcept {
   watchdogs = pins = hand_offs = spare_tokens = 0;
   joined = nullptr;
   joiners = 0;
-  granted_at = expires_at = idle_until = Clock::time_point{};
+  granted_at = expires_at = idle_until = idle_bound = Clock::time_point{};
   acquire.state = AcquireProgress::State::idle;
   acquire.trace = AcquireProgress::Trace::none;
   acquire.poll_at = Clock::never();

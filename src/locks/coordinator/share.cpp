@@ -95,7 +95,7 @@ void Coordinator::give_to(RemoteHold& hold, Call& heir) {
   hold.origin = heir.origin;
   hold.cache = cache_of(heir.lease, settings());
   // Others still read that the process keeps a hold that was idle; its request may be in flight.
-  const bool was_idle = hold.idle_until != Clock::time_point{};
+  const bool was_idle = hold.idle_bound != Clock::time_point{};
   if (!was_idle && !settings().announcement.empty()) announce(hold);
   heir.hold = &hold;
   enter(heir, hold);

@@ -41,8 +41,8 @@ Options checked(Options options) {
           "Options::command_timeout is between 1 ms and 1 hour");
   require(options.unavailable_after >= 1ms && options.unavailable_after <= 24h,
           "Options::unavailable_after is between 1 ms and 1 day");
-  require(options.cache >= 0ms && options.cache <= longest_cache,
-          "Options::cache is between 0 (no lock is kept) and 10 s");
+  require(is_cache(options.cache),
+          "Options::cache is between 0 (no lock is kept) and 10 s, or latchkey::adaptive_cache");
   require(options.cache_size >= 1 && options.cache_size <= most_idle,
           "Options::cache_size is between 1 and 4096");
   require(options.prefix.size() < 1024, "Options::prefix is shorter than 1 KiB");

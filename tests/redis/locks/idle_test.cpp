@@ -101,6 +101,16 @@ TEST_F(RedisIdle, ItIsFreeWhenItsTimeIsOver) {
   EXPECT_TRUE(await_free("k"));
 }
 
+TEST_F(RedisIdle, WithAdaptiveAKeyIsKeptThatIsUsedAgainSoon) {
+  const Locks locks = keeping(adaptive_cache);
+  use(locks, "k");
+  EXPECT_FALSE(is_locked("k")) << "nothing is known yet";
+  client_({"CONFIG", "RESETSTAT"});
+  for (int call = 0; call < 200; ++call) use(locks, "k");
+  EXPECT_LE(client_.calls("evalsha") + client_.calls("eval"), 40);
+  EXPECT_TRUE(await_free("k"));
+}
+
 TEST_F(RedisIdle, ATryOfAnotherProcessGetsNothing) {
   const Locks locks = keeping(), other = connect();
   use(locks, "k");

@@ -29,9 +29,11 @@ TEST(LeaseCache, IsAPartOfALease) {
   static_assert(watchdog.cache(1s).held_at_most(1min).lock_delay(5s).cache() == 1s);
   EXPECT_EQ(watchdog.cache(10'900us).cache(), 10ms) << "rounded down";
   EXPECT_EQ(watchdog.cache(10s).cache(), 10s);
-  for (const auto wrong : {-1ms, 10'001ms}) {
+  static_assert(Lease(30s).cache(adaptive_cache).cache() == adaptive_cache);
+  for (const auto wrong : {-1ms, 10'001ms, adaptive_cache - 1ms, adaptive_cache + 1ms}) {
     EXPECT_EQ(refusal_by<std::invalid_argument>([&] { static_cast<void>(watchdog.cache(wrong)); }),
-              "cache takes a time from 0, for none, to 10 s, as in Lease(30s).cache(100ms)");
+              "cache takes a time from 0, for none, to 10 s, as in Lease(30s).cache(100ms), or "
+              "latchkey::adaptive_cache");
   }
 }
 
@@ -41,13 +43,27 @@ TEST(LeaseCache, OnlyLocksThatCanBeKeptHaveIt) {
     return refusal_by<std::invalid_argument>(
         [&] { static_cast<void>(locks.lock("k", type).acquire(0ms, Lease(10s).cache(time))); });
   };
-  for (const LockType type : {REENTRANT, READ, WRITE, FENCED}) {
-    EXPECT_EQ(refusal(type, 100ms), "taken") << to_string(type);
+  for (const auto time : {100ms, adaptive_cache}) {
+    for (const LockType type : {REENTRANT, READ, WRITE, FENCED}) {
+      EXPECT_EQ(refusal(type, time), "taken") << to_string(type);
+    }
+    EXPECT_EQ(refusal(FAIR, time),
+              "a FAIR lock is not kept after its release (Lease::cache): say another type, or no "
+              "cache");
   }
-  EXPECT_EQ(refusal(FAIR, 100ms),
-            "a FAIR lock is not kept after its release (Lease::cache): say another type, or no "
-            "cache");
   EXPECT_EQ(refusal(FAIR, 0ms), "taken") << "it asks for nothing";
+}
+
+TEST(OptionsCache, IsATimeInItsRangeOrLearned) {
+  for (const auto right : {0ms, 10'000ms, adaptive_cache}) {
+    EXPECT_NO_THROW(static_cast<void>(Locks::connect("memory:", {.cache = right})));
+  }
+  for (const auto wrong : {-1ms, 10'001ms}) {
+    EXPECT_EQ(
+        refusal_by<std::invalid_argument>(
+            [&] { static_cast<void>(Locks::connect("memory:", {.cache = wrong})); }),
+        "Options::cache is between 0 (no lock is kept) and 10 s, or latchkey::adaptive_cache");
+  }
 }
 
 // All users of memory: are in this process, and see that the lock is free.
@@ -65,6 +81,7 @@ TEST(LockedCache, RejectsATimeOutOfRange) {
   EXPECT_THROW(LOCKED("k").in(locks).cache(-1ms) AROUND(){}, std::invalid_argument);
   EXPECT_THROW(LOCKED("k").in(locks).cache(11s) AROUND(){}, std::invalid_argument);
   EXPECT_EQ(LOCKED("k").in(locks).cache(100ms) AROUND() { return 1; }, 1);
+  EXPECT_EQ(LOCKED("k").in(locks).cache(adaptive_cache) AROUND() { return 1; }, 1);
 }
 
 TEST(PolicyCache, TheFileComesBeforeTheCodeAndTheCodeBeforeTheDefaults) {
@@ -77,6 +94,8 @@ TEST(PolicyCache, TheFileComesBeforeTheCodeAndTheCodeBeforeTheDefaults) {
   EXPECT_EQ(detail::under_policy(said, policy).lease, watchdog.cache(1s));
   policy.over.cache = 0s;
   EXPECT_EQ(detail::under_policy(said, policy).lease, watchdog.cache(0s));
+  policy.over.cache = adaptive_cache;
+  EXPECT_EQ(detail::under_policy(said, policy).lease, watchdog.cache(adaptive_cache));
   policy.over.cache = 3s;
   policy.over.shared_with_redisson = true;
   EXPECT_EQ(detail::under_policy(said, policy).lease, watchdog.cache(0s));

@@ -89,15 +89,15 @@ struct CallerContext : Environment {
 }
 
 /// The lease, in some runs with lock_delay, and in runs with idle holds sometimes with a time of
-/// its own for which the hold is kept.
+/// its own for which the hold is kept, or with one that is learned.
 [[nodiscard]] inline Lease pick_options(World& world, Lease lease) {
   if (world.delays_grants && world.delay_choices.percent(60)) {
     lease = lease.lock_delay(
         world.delay_choices.pick({milliseconds(100), milliseconds(500), milliseconds(2'000)}));
   }
   if (world.scenario.settings.cache.count() == 0 || !world.idle_choices.percent(30)) return lease;
-  return lease.cache(
-      world.idle_choices.pick({milliseconds(0), milliseconds(20), milliseconds(1'000)}));
+  return lease.cache(world.idle_choices.pick(
+      {milliseconds(0), milliseconds(20), milliseconds(1'000), adaptive_cache}));
 }
 
 /// Whether a call of this type asks for a fencing token, which FENCED has in any case.

@@ -43,6 +43,7 @@ Coordinator& Process::at(std::string_view key) {
   Coordinator& made = *coordinators_.back();
   made.start(context_);
   made.key = key;
+  made.hash = detail::hash_key(key);
   return made;
 }
 

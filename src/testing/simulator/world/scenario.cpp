@@ -140,7 +140,8 @@ void Scenario::favour_hand_offs(Random& random) {
 // for idle holds.
 void Scenario::favour_idle_holds(Random& random) {
   if (immediate) return;
-  settings.cache = random.pick({milliseconds(50), milliseconds(300), milliseconds(1'000)});
+  settings.cache =
+      random.pick({milliseconds(50), milliseconds(300), milliseconds(1'000), adaptive_cache});
   settings.in_order = settings.pushes = settings.grants = true;
   settings.watchdog = milliseconds(6'000);
   keys.front() = random.pick({Family::reentrant, Family::fenced, Family::read_write});
