@@ -23,6 +23,7 @@ inline constexpr std::array<std::string_view, 6> sections{"backends", "backend",
 
 inline constexpr std::string_view endless_wait = "forever";
 inline constexpr std::string_view endless_lease = "watchdog";
+inline constexpr std::string_view learned_cache = "adaptive";  ///< adaptive_cache
 
 /// Says what is wrong with `held_at_most` beside these times, if they are set; empty: nothing is.
 [[nodiscard]] inline std::string held_at_most_mistake(

@@ -234,9 +234,11 @@ Perhaps<Time> SettingsReader::time(const YamlNode& name, const Located<std::stri
     report(said.at, before + Endless<Time>::sentence);
     return std::nullopt;
   }
+  const bool is_cache = name.text == "cache";
+  if (is_cache && said.value == learned_cache) return Located<Time>{Time(adaptive_cache), said.at};
   const Duration length = parse_duration(said.value);
   if (const auto* mistake = std::get_if<std::string>(&length)) {
-    const std::string word(Endless<Time>::name);
+    const std::string word(is_cache ? learned_cache : Endless<Time>::name);
     report(said.at, before + *mistake + (word.empty() ? word : ", or '" + word + "'"));
     return std::nullopt;
   }
@@ -246,8 +248,9 @@ Perhaps<Time> SettingsReader::time(const YamlNode& name, const Located<std::stri
   const char* mistake = nullptr;
   if (is_lease && time < shortest_lease) mistake = " is too short; expected at least 10ms";
   if (is_delay && time > longest_lock_delay) mistake = " is too long; expected at most 24h";
-  const bool is_cache = name.text == "cache";
-  if (is_cache && time > longest_cache) mistake = " is too long; expected at most 10s";
+  if (is_cache && time > longest_cache) {
+    mistake = " is too long; expected at most 10s, or 'adaptive'";
+  }
   if (mistake == nullptr) return Located<Time>{Time(time), said.at};
   report(said.at, before + quoted_word(said.value) + mistake);
   return std::nullopt;

@@ -212,6 +212,10 @@ TEST_F(CliPolicy, ExplainSaysThatTheCodeMayChangeADefault) {
   };
   EXPECT_TRUE(has("  cache: 100ms                    ")) << log();
   EXPECT_TRUE(has("  lock_delay: 5s                  ")) << log();
+  file.replace(file.find("100ms"), 5, "adaptive");
+  write(file);
+  EXPECT_EQ(run(with_sites({"explain", "Bank::deposit"})), 0) << log();
+  EXPECT_TRUE(has("  cache: adaptive                 ")) << log();
 }
 
 TEST_F(CliPolicy, ExplainKnowsALockedOncePer) {

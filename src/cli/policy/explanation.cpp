@@ -33,6 +33,7 @@ std::string text_of(const std::string& text) { return text; }
 std::string text_of(const detail::KeyTexts& keys) { return keys.shown(); }
 std::string text_of(std::uint32_t number) { return std::to_string(number); }
 std::string text_of(milliseconds length) {
+  if (length == adaptive_cache) return std::string(detail::learned_cache);
   if (length % std::chrono::seconds(1) != milliseconds(0))
     return fmt::format("{}ms", length.count());
   return fmt::format("{}s", length.count() / 1000);

@@ -248,9 +248,17 @@ TEST(Check, CacheIsATimeInItsRangeForALockThatCanBeKept) {
   };
   EXPECT_EQ(with("cache: 100ms"), "");
   EXPECT_EQ(with("type: READ, cache: 0"), "");
-  EXPECT_EQ(with("cache: 11s"), "7:26 'cache': '11s' is too long; expected at most 10s");
-  EXPECT_EQ(with("type: FAIR, cache: 1s"),
-            "7:38 'cache' does not fit FAIR; expected it with another type, or none");
+  EXPECT_EQ(with("type: READ, cache: adaptive"), "");
+  EXPECT_EQ(with("cache: 11s"),
+            "7:26 'cache': '11s' is too long; expected at most 10s, or 'adaptive'");
+  EXPECT_EQ(with("cache: adaptve"),
+            "7:26 'cache': invalid time 'adaptve'; expected a whole number and ms, s, m, h or d, "
+            "as in 250ms, or 'adaptive'");
+  EXPECT_THAT(with("lock_delay: adaptive"), HasSubstr("invalid time 'adaptive'"));
+  for (const std::string time : {"1s", "adaptive"}) {
+    EXPECT_EQ(with("type: FAIR, cache: " + time),
+              "7:38 'cache' does not fit FAIR; expected it with another type, or none");
+  }
   EXPECT_EQ(with("shared_with: redisson, cache: 0"), "");
   EXPECT_EQ(with("shared_with: redisson, cache: 1s"),
             "7:49 'cache' does not fit 'shared_with: redisson': its tryLock() gets nothing from a "

@@ -46,7 +46,9 @@ std::string schema_of(const SettingMember<KeyTexts>&) {
 }
 std::string schema_of(const SettingMember<Wait>&) { return a_time(endless_wait); }
 std::string schema_of(const SettingMember<Lease>&) { return a_time(endless_lease); }
-std::string schema_of(const SettingMember<std::chrono::milliseconds>&) { return a_time(); }
+std::string schema_of(const SettingMember<std::chrono::milliseconds>& member) {
+  return a_time(member.said == &PolicySettings::cache ? learned_cache : std::string_view());
+}
 std::string schema_of(const SettingMember<std::uint32_t>&) {
   return R"({"type": "integer", "minimum": 1, "maximum": )" + std::to_string(most_permits) + "}";
 }
