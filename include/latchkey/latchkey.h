@@ -70,6 +70,8 @@ void latchkey_error_free(latchkey_error* error) LATCHKEY_C_NOEXCEPT;
 /* A wait without a limit; a lease that is renewed for as long as the process lives. */
 #define LATCHKEY_FOREVER INT64_MAX
 #define LATCHKEY_WATCHDOG INT64_MAX
+/* A cache_ms that the process learns for each key: about the time until its next call. */
+#define LATCHKEY_CACHE_ADAPTIVE INT32_MIN
 
 typedef enum latchkey_type {
   LATCHKEY_TYPE_UNSET = 0, /* REENTRANT, or what a policy file says */

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from types import TracebackType
-from typing import Optional, TypeVar, Union
+from typing import Literal, Optional, TypeVar, Union
 
 __version__: str
 __all__: list[str]
@@ -160,7 +160,7 @@ class Locks:
         hold_for: Optional[_Time] = ...,
         held_at_most: Optional[_Time] = ...,
         lock_delay: Optional[_Time] = ...,
-        cache: Optional[_Time] = ...,
+        cache: Union[_Time, Literal["adaptive"], None] = ...,
         fenced: bool = ...,
         on_lost: str = ...,
     ) -> Lock: ...
@@ -219,7 +219,7 @@ def locked(
     hold_for: Optional[_Time] = ...,
     held_at_most: Optional[_Time] = ...,
     lock_delay: Optional[_Time] = ...,
-    cache: Optional[_Time] = ...,
+    cache: Union[_Time, Literal["adaptive"], None] = ...,
     fenced: bool = ...,
     permits: Optional[int] = ...,
     on_timeout: Optional[str] = ...,

@@ -31,6 +31,14 @@ def check_on_lost(on_lost: str) -> None:
         raise InvalidArgument(f"unknown on_lost {on_lost!r}; expected 'raise' or 'report'")
 
 
+def cache_milliseconds(cache) -> int:
+    if not isinstance(cache, str):
+        return milliseconds(cache)
+    if cache != "adaptive":
+        raise InvalidArgument(f"unknown cache {cache!r}; expected a time, or 'adaptive'")
+    return _native.CACHE_ADAPTIVE
+
+
 def terms_of(*, type, wait, lease, hold_for, held_at_most, lock_delay, cache, fenced) -> dict:
     """The fields of a latchkey_request that are given."""
     if type is not None and not isinstance(type, LockType):
@@ -41,7 +49,7 @@ def terms_of(*, type, wait, lease, hold_for, held_at_most, lock_delay, cache, fe
         "hold_for_ms": milliseconds(hold_for),
         "held_at_most_ms": milliseconds(held_at_most),
         "lock_delay_ms": milliseconds(lock_delay),
-        "cache_ms": milliseconds(cache),
+        "cache_ms": cache_milliseconds(cache),
     }
     terms = {name: value for name, value in terms.items() if value != _native.UNSET}
     if type is not None:

@@ -11,6 +11,7 @@ from . import _errors
 
 UNSET = -(2**63)
 ENDLESS = 2**63 - 1
+CACHE_ADAPTIVE = -(2**31)
 MAX_KEY = 1024
 
 

@@ -19,6 +19,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+static_assert(milliseconds(LATCHKEY_CACHE_ADAPTIVE) == adaptive_cache);
+
 LockType type_of(latchkey_type type) {
   switch (type) {
     case LATCHKEY_TYPE_UNSET:

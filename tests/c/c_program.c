@@ -66,6 +66,11 @@ static void test_holds(latchkey_locks* locks) {
   CHECK(latchkey_hold_remaining_ms(hold) > 40000);
   CHECK(latchkey_hold_release(hold, &error) == 1);
 
+  request.cache_ms = -1;
+  CHECK(latchkey_acquire(locks, &request, &error) == NULL);
+  expect_error(error, LATCHKEY_BAD_ARGUMENT, "cache takes a time from 0");
+  error = NULL;
+  request.cache_ms = LATCHKEY_CACHE_ADAPTIVE;
   hold = latchkey_acquire(locks, &request, NULL);
   CHECK(latchkey_force_release(locks, key, &error) == 1);
   CHECK(latchkey_hold_release(hold, &error) == 0);
@@ -232,6 +237,7 @@ static void test_policies(const char* file) {
   CHECK(policy->request.type == LATCHKEY_WRITE);
   CHECK(policy->request.lease_ms == LATCHKEY_WATCHDOG); /* the policy before the code */
   CHECK(policy->request.wait_ms == 250);                /* the rule before the code */
+  CHECK(policy->request.cache_ms == LATCHKEY_CACHE_ADAPTIVE);
   CHECK(policy->backend == NULL && policy->on_timeout == LATCHKEY_STRATEGY_UNSET);
   latchkey_policy_free(policy);
   policy = latchkey_policies_find(policies, "Other::method", NULL, &code, &error);

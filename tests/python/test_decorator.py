@@ -298,6 +298,14 @@ class TestPolicies(Decorated):
         with self.assertRaisesRegex(latchkey.InvalidArgument, "a FAIR lock is not kept"):
             locks.locked("k", type=latchkey.LockType.FAIR, cache=1)(lambda: None)()
 
+    def test_a_cache_may_be_adaptive_in_the_file_and_in_code(self) -> None:
+        for text in (POLICIES.replace("  wait: 20ms\n", "  wait: 20ms\n  cache: adaptive\n"), POLICIES):
+            locks = self.policies(text)
+            self.assertTrue(locks.locked("k", cache="adaptive")(lambda: True)())
+            self.assertTrue(locks.locked("k")(lambda: True)())
+        with self.assertRaisesRegex(latchkey.PolicyError, "invalid time 'adaptve'.*or 'adaptive'"):
+            self.policies(POLICIES.replace("  wait: 20ms\n", "  wait: 20ms\n  cache: adaptve\n"))
+
     def test_defaults_apply_where_code_is_silent(self) -> None:
         locks = self.policies(POLICIES)
         ran = []

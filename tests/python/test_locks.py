@@ -147,6 +147,19 @@ class TestLocks(OnRedis):
             pass
         wait_until(lambda: self.server.command("EXISTS", "cached") == ":0")
 
+    def test_an_adaptive_cache_keeps_a_key_that_is_used_again_soon(self) -> None:
+        with self.locks.lock("learned", cache="adaptive"):
+            pass
+        self.assertEqual(self.server.command("EXISTS", "learned"), ":0")
+
+        def is_kept() -> bool:
+            with self.locks.lock("learned", cache="adaptive"):
+                pass
+            return self.server.command("EXISTS", "learned") == ":1"
+
+        wait_until(is_kept)
+        wait_until(lambda: self.server.command("EXISTS", "learned") == ":0")
+
     def test_force_release(self) -> None:
         self.assertFalse(self.locks.force_release("forced"))
         hold = self.locks.lock("forced").acquire()
@@ -249,6 +262,7 @@ class TestLocks(OnRedis):
             (lambda: self.locks.lock("a\0b").acquire(), "NUL"),
             (lambda: self.locks.lock("k", lease=0.001).acquire(), "a lease is at least 10 ms"),
             (lambda: self.locks.lock("k", cache=11).acquire(), "cache takes a time from 0"),
+            (lambda: self.locks.lock("k", cache="adaptve"), "unknown cache 'adaptve'; expected"),
             (lambda: self.locks.semaphore("s", permits=0).acquire(), "expected 1 to"),
         ]
         for call, sentence in cases:
