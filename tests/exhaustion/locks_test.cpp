@@ -98,6 +98,16 @@ TEST_P(Exhaustion, ReleaseWithoutMemoryFreesTheLock) {
   }
 }
 
+TEST_P(Exhaustion, ReleaseWithoutMemoryToLearnTheNextUseFreesTheLock) {
+  each_allocation([&](int, const auto& from, const auto& to) {
+    const Locks ours = connect();
+    Hold hold = ours.lock("k").acquire(patience, Lease(30s).cache(adaptive_cache));
+    from();
+    fails_well([&] { static_cast<void>(hold.release()); });
+    to();
+  });
+}
+
 TEST_P(Exhaustion, FailedWaitLeavesNoQueuePlaceAndNoSubscription) {
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
     Recorder recorder;
