@@ -111,9 +111,8 @@ bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& c
 }
 
 bool IdleHold::take(Coordinator& home, Call& call) {
-  if (ReuseTimes* const learned = home.shard_->reuse_times.get(); learned && !call.bundled) {
-    learned->on_call(home.hash, home.now());
-  }
+  ReuseTimes* const learned = home.shard_->reuse_times.get();
+  if (learned != nullptr && !call.bundled) learned->on_call(home.hash, home.now());
   RemoteHold* const hold = home.holds_.idle();
   if (hold == nullptr) return false;
   const bool asks = hold->recall == Recall::unasked && !hold->check.in_flight();

@@ -44,7 +44,7 @@ consteval LockTerms annotation_terms(const LockConstants& said) {
   terms.says_hold_for = said.says_hold_for;
   terms.lease = limit_lease(terms.lease, std::chrono::milliseconds(said.held_at_most));
   terms.lease = delay_lease(terms.lease, std::chrono::milliseconds(said.lock_delay));
-  if (said.cache != LockConstants::no_cache_said)
+  if (said.cache != -1)
     terms.lease = cache_lease(terms.lease, std::chrono::milliseconds(said.cache));
   terms.fenced = said.fenced;
   if (said.permits != 0) {

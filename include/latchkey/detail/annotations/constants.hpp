@@ -101,9 +101,8 @@ struct LockConstants {
   std::int64_t hold_for = 0;
   std::int64_t held_at_most = 0;  ///< 0: without a limit
   std::int64_t lock_delay = 0;    ///< 0: none
-  static constexpr std::int64_t no_cache_said = -1;
-  std::int64_t cache = no_cache_said;  ///< no_cache_said: that of Options
-  int permits = 0;                     ///< 0: a lock
+  std::int64_t cache = -1;        ///< -1: that of Options
+  int permits = 0;                ///< 0: a lock
   int permits_taken = 1;
   ConstantText name{};  ///< empty: the function's name
   const Locks* locks = nullptr;
