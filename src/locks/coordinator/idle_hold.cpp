@@ -33,7 +33,7 @@ void IdleHold::learn_of_release(Coordinator& home, const RemoteHold& hold) {
   if (hold.cache != adaptive_cache || !can_be_idle(home, hold) || !home.waiters_.empty()) return;
   std::unique_ptr<ReuseTimes>& learned = home.shard_->reuse_times;
   if (learned == nullptr) learned.reset(new (std::nothrow) ReuseTimes);
-  if (learned != nullptr) learned->on_release(home.hash, home.now());
+  if (learned != nullptr) learned->on_release(home.hash, hold.type, home.now());
 }
 
 bool IdleHold::is_wanted_idle(Coordinator& home, const RemoteHold& hold) {
@@ -112,7 +112,7 @@ bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& c
 
 bool IdleHold::take(Coordinator& home, Call& call) {
   ReuseTimes* const learned = home.shard_->reuse_times.get();
-  if (learned != nullptr && !call.bundled) learned->on_call(home.hash, home.now());
+  if (learned != nullptr && !call.bundled) learned->on_call(home.hash, call.type, home.now());
   RemoteHold* const hold = home.holds_.idle();
   if (hold == nullptr) return false;
   const bool asks = hold->recall == Recall::unasked && !hold->check.in_flight();

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include <latchkey/clock.hpp>
+#include <latchkey/lock_type.hpp>
 
 namespace latchkey::inline v1::detail {
 
@@ -55,8 +56,8 @@ class ReuseEstimate {
 /// thread-safe.
 class ReuseTimes {
  public:
-  /// Nobody in this process has the key from now on.
-  void on_release(std::size_t hash, Clock::time_point now) noexcept {
+  /// The last local hold of the key, one of `type`, has ended.
+  void on_release(std::size_t hash, LockType type, Clock::time_point now) noexcept {
     Key* key = find(hash);
     if (key == nullptr) {
       key = &*std::ranges::min_element(set_of(hash), {}, &Key::released_at);
@@ -64,15 +65,17 @@ class ReuseTimes {
     }
     key->released_at = now;
     key->is_released = true;
+    key->type = type;
   }
 
-  /// A call needs the key. The first one after a release says how long it was not used.
-  void on_call(std::size_t hash, Clock::time_point now) noexcept {
+  /// A call needs the key as `type`. The first one after a release says how long the key was not
+  /// used. A call of another type could not take a lock that was kept: the times are forgotten.
+  void on_call(std::size_t hash, LockType type, Clock::time_point now) noexcept {
     Key* const key = find(hash);
     if (key == nullptr || !key->is_released) return;
     key->is_released = false;
     const Clock::duration unused = now - key->released_at;
-    if (unused > longest_adaptive_cache) {
+    if (unused > longest_adaptive_cache || type != key->type) {
       key->estimate = ReuseEstimate();
     } else {
       key->estimate.add(unused);
@@ -90,6 +93,7 @@ class ReuseTimes {
     std::size_t hash = 0;
     Clock::time_point released_at{};
     bool is_released = false;  // and not used since
+    LockType type{};           // as which it was released
     ReuseEstimate estimate{};
   };
   using Set = std::array<Key, 4>;

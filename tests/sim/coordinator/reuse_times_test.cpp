@@ -52,9 +52,9 @@ TEST(ReuseEstimate, ExpectsNothingLaterThanASecond) {
 class ReuseTimesTest : public ::testing::Test {
  protected:
   void use_after(Clock::duration time, std::size_t hash = 7) {
-    times.on_release(hash, now);
+    times.on_release(hash, LockType::WRITE, now);
     now += time;
-    times.on_call(hash, now);
+    times.on_call(hash, LockType::WRITE, now);
   }
 
   ReuseTimes times;
@@ -71,11 +71,11 @@ TEST_F(ReuseTimesTest, LearnsEachKeyByItself) {
 }
 
 TEST_F(ReuseTimesTest, OnlyTheFirstCallAfterARelease) {
-  times.on_call(7, now);
+  times.on_call(7, LockType::WRITE, now);
   EXPECT_EQ(times.expected(7), 0ms) << "before any release";
   use_after(100ms);
   now += 50ms;
-  times.on_call(7, now);
+  times.on_call(7, LockType::WRITE, now);
   EXPECT_EQ(times.expected(7), 300ms) << "it waits for the call before it";
 }
 
@@ -85,6 +85,13 @@ TEST_F(ReuseTimesTest, ALongTimeForgetsTheOnesBefore) {
   EXPECT_EQ(times.expected(7), 0ms);
   use_after(2ms);
   EXPECT_EQ(times.expected(7), 12ms) << "as the first one";
+}
+
+TEST_F(ReuseTimesTest, ACallOfAnotherTypeForgetsTheTimes) {
+  use_after(1ms);
+  times.on_release(7, LockType::WRITE, now);
+  times.on_call(7, LockType::READ, now + 1ms);
+  EXPECT_EQ(times.expected(7), 0ms);
 }
 
 TEST_F(ReuseTimesTest, TimesThatGrowAreExpectedNoLongerUntilTheyAreEven) {
