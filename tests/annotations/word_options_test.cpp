@@ -102,7 +102,7 @@ struct Strategies {
     LOCK_ANNOTATED;
     return locks.inspect("delayed").holders.front().left > 30s;
   }
-  [[= latchkey::locked("kept", LockType::READ).cache(100ms)]] std::string kept_for_a_while() {
+  [[= latchkey::locked("kept", LockType::REENTRANT).cache(100ms)]] std::string kept_for_a_while() {
     LOCK_ANNOTATED;
     return held_key();
   }
