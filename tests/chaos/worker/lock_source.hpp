@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -109,8 +110,9 @@ enum class WorkerKind : std::uint8_t {
 inline constexpr int tool_worker = 2;
 
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
-/// Options::cache of a worker that keeps what it has released.
-inline constexpr std::chrono::milliseconds idle_time{100};
+/// Options::cache of the workers that keep what they have released, in turn.
+inline constexpr std::array<std::chrono::milliseconds, 2> idle_times{
+    std::chrono::milliseconds(100), adaptive_cache};
 
 /// The key of a semaphore, and how many permits it has.
 inline constexpr std::uint32_t semaphore_key = 8;

@@ -56,7 +56,8 @@ std::unique_ptr<LockSources> sources_of(const WorkerArguments& arguments, Shared
     return tool_sources(arguments.uri, shared.workers.at(arguments.worker));
   }
   const bool idle = arguments.kind == WorkerKind::idle;
-  return latchkey_sources(arguments.uri, idle ? idle_time : std::chrono::milliseconds(0));
+  const std::chrono::milliseconds time = idle_times[arguments.worker / 2 % idle_times.size()];
+  return latchkey_sources(arguments.uri, idle ? time : std::chrono::milliseconds(0));
 }
 
 /// Records a visit of the first thread, so that the judge asks which fault explains the refusal.

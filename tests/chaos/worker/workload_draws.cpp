@@ -48,7 +48,7 @@ std::size_t Workload::draw_allocation(const Visit& visit) {
 void Workload::draw_key(Request& request) {
   using enum LockType;
   static constexpr std::array<std::uint32_t, 4> own{1, 5, 6, 7}, shared{2, 3, 4, semaphore_key};
-  static constexpr std::array types{FENCED, WRITE, FENCED, REENTRANT};
+  static constexpr std::array types{FENCED, WRITE, FENCED, READ};
   const bool usual = !place_.idle || is_hot() || random_() % 1'024 == 0;
   if (!usual && place_.thread == hot_threads) {
     request.key = own[place_.worker % own.size()];

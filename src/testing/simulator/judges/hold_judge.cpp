@@ -315,7 +315,7 @@ bool TurnJudge::waits(std::uint32_t client, std::uint32_t key) const {
 // the first of the queue, and with what arrives meanwhile.
 unsigned TurnJudge::most_turns_of_others(std::uint32_t client) const noexcept {
   const std::vector<AttemptRecord>& attempts = history_.clients[client].attempts;
-  const bool has_place = !attempts.empty() && attempts.back().lease >= std::chrono::seconds(1);
+  const bool has_place = !attempts.empty() && attempts.back().place != 0;
   const bool races = world_.scenario.is_foreign(client) || !has_place;
   return races && clients_.size() > 2 ? 128 : 16;
 }
