@@ -40,6 +40,8 @@ void Deployment::force_release(const std::string& uri, const PlannedFault& fault
     }
   } catch (const BackendUnavailable&) {
     return;  // the machine is too busy; the fault may have happened or not
+  } catch (const BackendRefused&) {
+    return;  // another fault has made something else of the key, or forbids the command
   }
 }
 
@@ -49,6 +51,8 @@ int Deployment::revoke(const PlannedFault& fault) const {
     return static_cast<int>(locks.revoke(key_of(fault)));
   } catch (const BackendUnavailable&) {
     return -1;  // the machine is too busy
+  } catch (const BackendRefused&) {
+    return -1;  // as above
   }
 }
 
