@@ -181,8 +181,7 @@ struct LockAnnotation : detail::AnnotationValue {
     if (said.permits != 0 || (said.says_type && !detail::can_be_kept(said.type))) {
       detail::reject_annotation(
           "FAIR locks and semaphores are not kept after their release: write .cache(d) with "
-          "another "
-          "type, or none");
+          "another type, or none");
     }
     changed.said.cache = time.count();
     return changed;
