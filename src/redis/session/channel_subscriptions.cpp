@@ -124,7 +124,7 @@ const std::vector<ChannelSubscriptions::Listener>* ChannelSubscriptions::listene
   return found != channels_.end() ? &found->second : nullptr;
 }
 
-void ChannelSubscriptions::append_change(CommandBuffer& buffer, Verb verb,
+bool ChannelSubscriptions::append_change(CommandBuffer& buffer, Verb verb,
                                          const Channels& channels) const {
   const bool subscribes = verb == Verb::subscribe;
   const std::span<const std::string> names = channels.all();
@@ -140,6 +140,7 @@ void ChannelSubscriptions::append_change(CommandBuffer& buffer, Verb verb,
     }
   }
   buffer.command({"PING"});
+  return count > 0;
 }
 
 bool ChannelSubscriptions::append_all(CommandBuffer& buffer) const {

@@ -90,8 +90,9 @@ class ChannelSubscriptions {
   // Each is followed by a PING whose reply completes it: a confirmed SUBSCRIBE is answered by
   // pushes only, a rejected one by an error.
 
-  /// Appends what a subscribe or unsubscribe changes on the server.
-  void append_change(CommandBuffer& buffer, Verb verb, const Channels& channels) const;
+  /// Appends what a subscribe or unsubscribe changes on the server. False: nothing, and the PING is
+  /// alone.
+  bool append_change(CommandBuffer& buffer, Verb verb, const Channels& channels) const;
   /// Appends one SUBSCRIBE of all channels, for a new connection without sharded channels. False:
   /// there are none, and nothing was appended.
   bool append_all(CommandBuffer& buffer) const;

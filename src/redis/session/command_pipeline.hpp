@@ -51,7 +51,7 @@ struct InFlightCommand {
   Kind kind;
   bool asking;                  ///< ASKING is sent before it
   bool alone;                   ///< a check that is not to be part of a batch
-  bool confirmed;               ///< channels: a push has confirmed the change
+  bool confirmed;               ///< channels: a push has confirmed the change, or there is none
   std::uint8_t replies_before;  ///< of ASKING, or of CLIENT CACHING YES
   std::uint8_t replies_after;   ///< replies of a note's command that follow its own
   std::uint8_t hops;            ///< how many nodes have redirected it

@@ -173,7 +173,8 @@ void Session::append(InFlightCommand& command) {
   switch (command.kind) {
     case InFlightCommand::Kind::channels:
       command.changed = channels_of(*command.request, *call_settings_.layout);
-      return subscriptions_.append_change(out, command.verb, command.changed);
+      command.confirmed = !subscriptions_.append_change(out, command.verb, command.changed);
+      return;
     case InFlightCommand::Kind::script_text:
       return append_eval(out, *command.request, call_settings_, command.cursor);
     default: return append_evalsha(out, *command.request, call_settings_, command.cursor);

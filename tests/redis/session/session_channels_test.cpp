@@ -192,6 +192,25 @@ TEST_F(SessionTest, KeysThatShareAChannelAreBothNotifiedAndUnsubscribedTogether)
   EXPECT_FALSE(session.listens());
 }
 
+// A server that loads its data refuses PING. The error counted as that of an UNSUBSCRIBE which had
+// not been sent, and each later request got the reply to the one before it.
+TEST_F(SessionTest, AnErrorOfThePingAloneIsItsReply) {
+  bring_up();
+  submit(Verb::subscribe, "a", 0);
+  submit(Verb::subscribe, "{a}", 0);
+  sent();
+  say("+PONG\r\n+PONG\r\n");
+  submit(Verb::unsubscribe, "a", 0);
+  const Request& acquire = submit(Verb::acquire, "b");
+  EXPECT_THAT(names(), ElementsAre("PING", "EVALSHA b"));
+  sink.outcomes.clear();
+  say("-LOADING Redis is loading the dataset in memory\r\n:0\r\n");
+  ASSERT_EQ(sink.outcomes.size(), 2U);
+  EXPECT_EQ(sink.outcomes[1].request, &acquire);
+  EXPECT_EQ(sink.outcomes[1].kind, Kind::granted);
+  EXPECT_EQ(session.unanswered(), 0U);
+}
+
 TEST_F(SessionTest, ASubscribeSubmittedTogetherWithAnEarlierUnsubscribeListens) {
   bring_up();
   submit(Verb::subscribe, "k", 0);
