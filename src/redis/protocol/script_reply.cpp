@@ -219,18 +219,22 @@ bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
 }
 
 /// The number of connections that a release or a revocation notified, or a fencing token.
-void read_integer_reply(const Request& request, long long number, Outcome& outcome) {
+bool read_integer_reply(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
   if (request.verb == Verb::acquire && request.type == LockType::PERMIT) {
     outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
-    return;
+    return true;
   }
   if (request.verb == Verb::expire) {
     outcome.wanted = request.recall && number != 0;
-    return;
+    return true;
+  }
+  if (request.verb == Verb::acquire && request.wants_token() && number < request.tokens) {
+    return false;  // it is the last of so many
   }
   const bool notifies = request.verb == Verb::release || request.verb == Verb::revoke;
   (notifies ? outcome.notified : outcome.token) = static_cast<std::uint64_t>(std::max(number, 0LL));
+  return true;
 }
 
 bool read_array(const Request& request, const redisReply& reply, const Layout& layout,
@@ -276,7 +280,9 @@ std::string_view server_words(std::string_view text) noexcept {
 Outcome read_outcome(const Request& request, const redisReply& reply, const Layout& layout) {
   Outcome outcome;
   switch (reply.type) {
-    case REDIS_REPLY_INTEGER: read_integer_reply(request, reply.integer, outcome); return outcome;
+    case REDIS_REPLY_INTEGER:
+      if (read_integer_reply(request, reply.integer, outcome)) return outcome;
+      break;
     case REDIS_REPLY_NIL: outcome.kind = Kind::gone; return outcome;
     case REDIS_REPLY_ARRAY:
       if (read_array(request, reply, layout, outcome)) return outcome;

@@ -177,6 +177,18 @@ TEST(ScriptReply, MalformedRepliesHaveAnOutcome) {
   EXPECT_EQ(read("*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n", Verb::inspect).kind, Kind::granted);
 }
 
+TEST(ScriptReply, ATokenIsTheLastOfThoseThatWereReserved) {
+  Request request;
+  request.verb = Verb::acquire;
+  request.key = "k";
+  request.type = LockType::FENCED;
+  request.tokens = 64;
+  for (const std::string_view bytes : {":0\r\n", ":-1\r\n", ":63\r\n"}) {
+    EXPECT_EQ(read_outcome(request, *parse(bytes)).kind, Kind::unknown) << bytes;
+  }
+  EXPECT_EQ(read_outcome(request, *parse(":64\r\n")).token, 64U);
+}
+
 TEST(ScriptReply, APageOfAListHasTheNextCursor) {
   std::vector<std::string> names;
   Request request;
