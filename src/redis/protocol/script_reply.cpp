@@ -221,7 +221,8 @@ bool read_busy_member(Replies replies, const Layout& layout, Outcome& outcome) {
 /// The number of connections that a release or a revocation notified, or a fencing token.
 bool read_integer_reply(const Request& request, long long number, Outcome& outcome) {
   outcome.kind = Kind::granted;
-  if (request.verb == Verb::acquire && request.type == LockType::PERMIT) {
+  const bool acquires = request.verb == Verb::acquire;
+  if (acquires && request.type == LockType::PERMIT) {
     outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
     return true;
   }
@@ -229,9 +230,7 @@ bool read_integer_reply(const Request& request, long long number, Outcome& outco
     outcome.wanted = request.recall && number != 0;
     return true;
   }
-  if (request.verb == Verb::acquire && request.wants_token() && number < request.tokens) {
-    return false;  // it is the last of so many
-  }
+  if (acquires && request.wants_token() && number < request.tokens) return false;
   const bool notifies = request.verb == Verb::release || request.verb == Verb::revoke;
   (notifies ? outcome.notified : outcome.token) = static_cast<std::uint64_t>(std::max(number, 0LL));
   return true;
