@@ -54,6 +54,16 @@ TEST(JudgeTools, AStoppedToolTellsItsCommandOfALossWhenItContinues) {
   EXPECT_EQ(builder.broken(judge_exclusion), "promise 1: two holders") << "before the tool stops";
 }
 
+TEST(JudgeTools, AToolRenewsWhileItsWorkerIsStopped) {
+  HistoryBuilder builder;
+  builder.visit(0, 100, 2'700).watchdog = true;
+  builder.fault(client_stop_long, 200, 2'500, 0);
+  EXPECT_EQ(builder.broken(judge_deadlines),
+            "promise 2: held beyond the deadline without a server");
+  builder.history().limits.tool_worker = 0;
+  EXPECT_EQ(builder.broken(judge_deadlines), "");
+}
+
 TEST(JudgeTools, AToolThatTheMachineDoesNotRunTellsItsCommandLater) {
   HistoryBuilder builder;
   builder.visit(0, 100, 1'700);
