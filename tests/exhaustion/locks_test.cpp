@@ -108,6 +108,21 @@ TEST_P(Exhaustion, ReleaseWithoutMemoryToLearnTheNextUseFreesTheLock) {
   });
 }
 
+// What nobody has is the first to go.
+TEST_P(Exhaustion, WithoutMemoryForAKeyIdleLocksAreGivenBack) {
+  const Locks ours = connect();
+  if (!ours.capabilities().recalls) GTEST_SKIP() << "nothing is kept";
+  EXPECT_TRUE(ours.lock("k").acquire(patience, Lease(30s).cache(10s)).release());
+  EXPECT_TRUE(theirs_->inspect("k").locked);
+  Lock other = ours.lock("other");
+  const auto began = std::chrono::steady_clock::now();
+  fail_allocation(1, 1'000);
+  EXPECT_TRUE(fails_well([&] { static_cast<void>(other.try_acquire()); }));
+  EXPECT_TRUE(allocation_failed());
+  EXPECT_TRUE(eventually([&] { return !theirs_->inspect("k").locked; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 8s);
+}
+
 TEST_P(Exhaustion, FailedWaitLeavesNoQueuePlaceAndNoSubscription) {
   for (const LockType type : {LockType::REENTRANT, LockType::FAIR, LockType::READ}) {
     Recorder recorder;

@@ -3,6 +3,7 @@
 #include "locks/space/started_call.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "core/thread_order.hpp"
 #include "locks/space/call_error.hpp"
@@ -74,8 +75,13 @@ void StartedCall::limit_to_batch(std::chrono::milliseconds grace) noexcept {
 bool StartedCall::start_acquire(const KeyPlace& place) {
   space_.timer().require_running(place.key, call_.type);
   prepare_to_wait();
-  ShardLock lock(place.shard);
-  return start_acquire(place.shard, lock, place);
+  try {
+    ShardLock lock(place.shard);
+    return start_acquire(place.shard, lock, place);
+  } catch (const std::bad_alloc&) {
+    space_.give_back_idle_holds();
+    throw;
+  }
 }
 
 bool StartedCall::start_acquire(Shard& shard, ShardLock& lock, const KeyPlace& place) {
