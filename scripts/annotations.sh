@@ -41,10 +41,12 @@ KINDS
 # The installed module, as a project of its own imports it.
 module_with_clang() {
   command -v clang++-22 >/dev/null || apt-get install -qy --no-install-recommends clang-22 clang-tools-22
-  local libraries kinds='(_testing_core|_testing|_asio|_spdlog|_prometheus|_opentelemetry)?'
-  mapfile -t libraries < <(ninja -C build/plain -t targets all | grep -oE "^liblatchkey$kinds\\.a")
-  ninja -C build/plain --quiet "${libraries[@]}" liblatchkey_c.so
-  cmake --install build/plain --component dev --prefix build/prefix >build/install.log
+  local libraries component
+  mapfile -t libraries < <(ninja -C build/plain -t targets all | grep -oE '^liblatchkey[a-z0-9_]*\.(a|so[0-9.]*)')
+  ninja -C build/plain --quiet "${libraries[@]}"
+  for component in runtime dev; do
+    cmake --install build/plain --component $component --prefix build/prefix
+  done >build/install.log
   cmake -G Ninja -S tests/module -B build/module_clang -DCMAKE_CXX_COMPILER=clang++-22 \
     "-DCMAKE_PREFIX_PATH=$PWD/build/prefix" "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror" >build/module_clang.log
   cmake --build build/module_clang -- --quiet

@@ -31,8 +31,10 @@ class ByteWriter {
 
  private:
   void append(const void* from, std::size_t size) {
-    const auto* const bytes = static_cast<const std::byte*>(from);
-    to_.insert(to_.end(), bytes, bytes + size);
+    if (size == 0) return;
+    const std::size_t at = to_.size();
+    to_.resize(at + size);
+    std::memcpy(to_.data() + at, from, size);
   }
   std::vector<std::byte>& to_;
 };
