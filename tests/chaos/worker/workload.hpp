@@ -76,6 +76,7 @@ class Workload {
   const Abilities abilities_;
   VisitLog& log_;
   std::mt19937_64 random_;
+  bool reads_ = false;  // an idle worker whose key is one for WRITE
 };
 
 }  // namespace latchkey::chaos

@@ -48,11 +48,14 @@ std::size_t Workload::draw_allocation(const Visit& visit) {
 void Workload::draw_key(Request& request) {
   using enum LockType;
   static constexpr std::array<std::uint32_t, 4> own{1, 5, 6, 7}, shared{2, 3, 4, semaphore_key};
-  static constexpr std::array types{FENCED, WRITE, FENCED, READ};
+  static constexpr std::array types{FENCED, WRITE, FENCED, REENTRANT};
   const bool usual = !place_.idle || is_hot() || random_() % 1'024 == 0;
   if (!usual && place_.thread == hot_threads) {
     request.key = own[place_.worker % own.size()];
     request.type = types[place_.worker % types.size()];
+    // Many calls in a row, because a call of another type gives an idle lock back.
+    if (random_() % 256 == 0) reads_ = !reads_;
+    if (reads_ && request.type == WRITE) request.type = READ;
     return;
   }
   if (!usual) {
