@@ -108,7 +108,7 @@ TEST_P(Exhaustion, ReleaseWithoutMemoryToLearnTheNextUseFreesTheLock) {
   });
 }
 
-// What nobody has is the first to go.
+// An idle lock is the first to go.
 TEST_P(Exhaustion, WithoutMemoryForAKeyIdleLocksAreGivenBack) {
   const Locks ours = connect();
   if (!ours.capabilities().recalls) GTEST_SKIP() << "nothing is kept";
