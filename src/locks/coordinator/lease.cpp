@@ -103,13 +103,12 @@ void Coordinator::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
     hold.check.due_at = later(now(), repeat_pause);
     return holds_.due_by(hold.check.due_at);
   }
-  if (hold.has_limit()) {
-    keep_to_limit(hold, verb, lease);
-  } else if (verb == Verb::renew && !hold.has_whole_delay()) {
+  if (verb == Verb::renew && !hold.has_whole_delay()) {
     // The lock_delay begins at the deadline, which stays where it is.
     const milliseconds left = lease_until(hold.deadline_point(), now());
     lease = std::max(lease, settings().offered_lease(left));
   }
+  if (hold.has_limit()) keep_to_limit(hold, verb, lease);
   prepare(hold.check.request, verb, hold, now());
   const bool leases = verb == Verb::renew || verb == Verb::downgrade;
   hold.check.request.lock_delay = leases ? hold.delay : milliseconds(0);

@@ -52,11 +52,12 @@ TEST(CoordinatorDelay, ARenewalThatFailedIsRepeatedForTheSameLease) {
   script.release(held);
 }
 
-// Found by the simulator, seed 1354062: the delay began at the earlier deadline.
-TEST(CoordinatorDelay, AReEntryWhileTheHoldIsRenewedGetsTheWholeDelayAfterThat) {
+// Found by the simulator, seeds 1354062 and, with a limit, 4157647077: the delay began at the
+// earlier deadline.
+void re_enter_while_the_hold_is_renewed(Lease lease) {
   Script script(with_cohorts());
   Caller& first = hold(script, 10s);
-  Caller& held = script.acquire(REENTRANT, 3s, 30s, Owner::make());
+  Caller& held = script.acquire(REENTRANT, 3s, lease, Owner::make());
   script.release(first);
   EXPECT_EQ(held.answer, Answer::granted);
   script.pass(50ms);
@@ -68,6 +69,10 @@ TEST(CoordinatorDelay, AReEntryWhileTheHoldIsRenewedGetsTheWholeDelayAfterThat) 
   EXPECT_EQ(inner.answer, Answer::granted);
   script.release(inner);
   script.release(held);
+}
+TEST(CoordinatorDelay, AReEntryWhileTheHoldIsRenewedGetsTheWholeDelayAfterThat) {
+  re_enter_while_the_hold_is_renewed(30s);
+  re_enter_while_the_hold_is_renewed(Lease(30s).held_at_most(1min));
 }
 
 TEST(CoordinatorDelay, ReleasesFreeTheLockAtOnce) {
