@@ -45,7 +45,6 @@ void Coordinator::wait_for_renewal(Call& call, RemoteHold& hold) {
   wake(call);  // from here on its thread drives
 }
 
-// A renewal that brings a longer lock_delay is for no shorter a lease than is left.
 bool Coordinator::suffices_for(Call& call, RemoteHold& hold) {
   call.want = length_of(call.lease);
   const milliseconds wanted = delay_of(call.lease);
@@ -54,8 +53,6 @@ bool Coordinator::suffices_for(Call& call, RemoteHold& hold) {
     return hold.watchdogs > 0 || two_thirds_remain(hold, call.want);
   }
   renewed.delay = std::max(renewed.delay, wanted);
-  const milliseconds left = lease_until(renewed.deadline_point(), now());
-  call.want = std::max(call.want, settings().offered_lease(left));
   return false;
 }
 
@@ -104,7 +101,8 @@ void Coordinator::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
     return holds_.due_by(hold.check.due_at);
   }
   if (verb == Verb::renew && !hold.has_whole_delay()) {
-    // The lock_delay begins at the deadline, which stays where it is.
+    // A renewal that brings a longer lock_delay, which begins at the deadline, is for no shorter a
+    // lease than is left.
     const milliseconds left = lease_until(hold.deadline_point(), now());
     lease = std::max(lease, settings().offered_lease(left));
   }
