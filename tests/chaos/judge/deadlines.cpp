@@ -31,9 +31,8 @@ void check_silence(const History& history, const Visit& visit, Violations& found
   const Nanos lease = lease_at_server(history, visit);
   for (const Fault& fault : history.faults) {
     if (!fault.has(silences) || !concerns(fault, visit.worker)) continue;
-    const bool stops_worker =
-        fault.kind == FaultKind::client_stop_short || fault.kind == FaultKind::client_stop_long;
-    if (stops_worker && is_command(history, visit)) continue;  // its tool goes on, and renews
+    // The tool goes on, and renews.
+    if (is_of_client(fault.kind) && is_command(history, visit)) continue;
     const Nanos latest = fault.begun + lease - margin(lease);
     const bool is_from_before = visit.entered < fault.ends;
     const bool is_longer = latest < fault.ends;

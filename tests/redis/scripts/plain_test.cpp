@@ -63,15 +63,7 @@ TEST_F(PlainScripts, AnIdleLockEndsEarlierAndKnowsWhoWaits) {
   EXPECT_EQ(alone.kind, Kind::granted);
   EXPECT_FALSE(alone.wanted);
   expect_ttl("k", lease / 4);
-  for (const char* const queue : {"latchkey_process_queue:{k}", "redisson_lock_queue:{k}"}) {
-    redis({"SET", queue, "somebody"});
-    EXPECT_TRUE(client.send(idle).wanted) << queue;
-    redis({"DEL", queue});
-  }
-  for (const char* const channel : {"redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {
-    const Subscriber listener = subscribe({channel});
-    EXPECT_TRUE(client.send(idle).wanted) << channel;
-  }
+  expect_knows_who_waits(idle);
 }
 
 TEST_F(PlainScripts, ANameWithAHashTagGetsNoBraces) {

@@ -51,7 +51,6 @@ TEST_F(ReadLeaseScripts, ExpireShortensTheLeaseOfAReadAndOfItsHash) {
             Kind::gone);
 }
 
-// Each change of the hash is a message to all processes that keep a READ.
 TEST_F(ReadLeaseScripts, AnIdleReadEndsEarlierAndKnowsWhoWaits) {
   Request idle = ScriptClient::make_request(Verb::expire, "k", read, id(1), lease);
   idle.recall = true;
@@ -62,17 +61,10 @@ TEST_F(ReadLeaseScripts, AnIdleReadEndsEarlierAndKnowsWhoWaits) {
   EXPECT_FALSE(alone.wanted);
   expect_ttl(timeout_key("{k}", 1), lease);
   expect_ttl("k", lease);
-  for (const char* const queue : {"latchkey_process_queue:{k}", "redisson_lock_queue:{k}"}) {
-    redis({"SET", queue, "somebody"});
-    EXPECT_TRUE(client.send(idle).wanted) << queue;
-    redis({"DEL", queue});
-  }
-  for (const char* const channel : {"redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {
-    const Subscriber listener = subscribe({channel});
-    EXPECT_TRUE(client.send(idle).wanted) << channel;
-  }
+  expect_knows_who_waits(idle);
 }
 
+// Each change of the hash is a message to all processes that keep a READ.
 TEST_F(ReadLeaseScripts, AnIdleReadAmongOthersChangesTheHashOnlyIfThatMatters) {
   client.acquire("k", read, id(1), 5 * lease);
   client.acquire("k", read, id(2), lease);
@@ -80,15 +72,11 @@ TEST_F(ReadLeaseScripts, AnIdleReadAmongOthersChangesTheHashOnlyIfThatMatters) {
   idle.recall = true;
   EXPECT_FALSE(client.send(idle).wanted) << "others read, and do not wait";
   expect_ttl("k", lease);
-  const auto now = [] {
-    const auto time = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::floor<milliseconds>(time).count();
-  };
-  const auto ends = now() + 5 * lease.count();
+  const long long ends = now_ms() + 5 * lease.count();
   redis({"PEXPIREAT", timeout_key("{k}", 2), std::to_string(ends)});
   redis({"PEXPIREAT", "k", std::to_string(ends + 40)});
   client.send(idle);
-  EXPECT_GE(now() + pttl("k"), ends + 35);
+  EXPECT_GE(now_ms() + pttl("k"), ends + 35);
 }
 
 // A TTL of 0 is that of a key which ends within this millisecond. The release of the other reader

@@ -200,6 +200,18 @@ class ScriptTest : public ::testing::Test {
     EXPECT_LE(left, expected.count()) << key;
     EXPECT_GT(left, expected.count() - 5'000) << key;
   }
+  /// `idle` lets the lock `k` become idle: its reply says whether somebody waits.
+  void expect_knows_who_waits(const Request& idle) {
+    for (const char* const queue : {"latchkey_process_queue:{k}", "redisson_lock_queue:{k}"}) {
+      redis({"SET", queue, "somebody"});
+      EXPECT_TRUE(client.send(idle).wanted) << queue;
+      redis({"DEL", queue});
+    }
+    for (const char* const channel : {"redisson_lock__channel:{k}", "redisson_rwlock:{k}"}) {
+      const Subscriber listener = subscribe({channel});
+      EXPECT_TRUE(client.send(idle).wanted) << channel;
+    }
+  }
   /// The server's clock in epoch ms.
   long long now_ms() {
     const auto time = redis({"TIME"}).list();

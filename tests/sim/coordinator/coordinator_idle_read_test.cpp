@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/script.hpp"
+#include "sim/idle_fixture.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -14,23 +14,10 @@ using enum LockType;
 using Caller = Script::Caller;
 using Change = Notification::Kind;
 
-class CoordinatorIdleRead : public ::testing::Test {
+class CoordinatorIdleRead : public IdleTest {
  protected:
   Caller& read(Lease lease = 30s) { return script.acquire(READ, 1s, lease, Owner::make()); }
-  /// The process has had the key under id 1, and keeps it idle. The `expire` is answered.
-  void become_idle() {
-    Caller& held = read();
-    script.answer(Kind::granted);
-    EXPECT_EQ(script.release(held).answer, Answer::granted);
-    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1600");
-    script.answer(Kind::granted);
-  }
-  void end_release() {
-    EXPECT_EQ(script.sent(), "release 1");
-    script.answer(Kind::granted);
-  }
-
-  Script script{with_events(with_idle_holds())};
+  void become_idle() { IdleTest::become_idle(READ); }
 };
 
 TEST_F(CoordinatorIdleRead, TheNextReadTakesItAndOthersJoinIt) {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/script.hpp"
+#include "sim/idle_fixture.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -15,26 +15,11 @@ using enum LockType;
 using Caller = Script::Caller;
 using Change = Notification::Kind;
 
-/// A process that has had the key under id 1, and keeps it idle. The `expire` is answered.
-class CoordinatorIdle : public ::testing::Test {
+class CoordinatorIdle : public IdleTest {
  protected:
-  void become_idle(LockType type = REENTRANT, std::uint64_t token = 0) {
-    Caller& held = script.acquire(type, 1s, 30s);
-    script.answer(Script::of(Kind::granted, token));
-    EXPECT_EQ(script.release(held).answer, Answer::granted) << "the release waits for no reply";
-    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1600");
-    script.answer(Kind::granted);
-  }
-  /// The key is free at the backend, and no release is to be repeated.
-  void end_release(std::string_view sent = "release 1") {
-    EXPECT_EQ(script.sent(), sent);
-    script.answer(Kind::granted);
-  }
   Caller& take(LockType type = REENTRANT, Lease lease = 30s) {
     return script.acquire(type, 1s, lease, Owner::make());
   }
-
-  Script script{with_events(with_idle_holds())};
 };
 
 TEST_F(CoordinatorIdle, TheNextCallOfAnyOwnerTakesIt) {

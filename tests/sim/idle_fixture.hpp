@@ -1,0 +1,33 @@
+// Scripted runs of a process that keeps a hold which it has released.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "sim/script.hpp"
+
+namespace latchkey::inline v1::sim {
+
+class IdleTest : public ::testing::Test {
+ protected:
+  /// The process has had the key under id 1, and keeps it idle. The `expire` is answered.
+  void become_idle(LockType type = LockType::REENTRANT, std::uint64_t token = 0) {
+    Script::Caller& held = script.acquire(type, std::chrono::seconds(1), std::chrono::seconds(30));
+    script.answer(Script::of(Kind::granted, token));
+    EXPECT_EQ(script.release(held).answer, Answer::granted) << "the release waits for no reply";
+    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1600");
+    script.answer(Kind::granted);
+  }
+  /// The key is free at the backend, and no release is to be repeated.
+  void end_release(std::string_view sent = "release 1") {
+    EXPECT_EQ(script.sent(), sent);
+    script.answer(Kind::granted);
+  }
+
+  Script script{with_events(with_idle_holds())};
+};
+
+}  // namespace latchkey::inline v1::sim
