@@ -163,6 +163,7 @@ set(latchkey_redis_sources
   redis/deployments/cluster_test.cpp
   redis/deployments/contract_test.cpp
   redis/deployments/fixtures_test.cpp
+  redis/deployments/idle_cluster_test.cpp
   redis/deployments/migration_test.cpp
   redis/deployments/replicas_test.cpp
   redis/deployments/sentinel_test.cpp
@@ -278,7 +279,6 @@ set(latchkey_asio_tests_sources
 
 set(latchkey_sim_sources
   sim/check_times_test.cpp
-  sim/coordinator/coordinator_adaptive_test.cpp
   sim/coordinator/coordinator_deadline_test.cpp
   sim/coordinator/coordinator_delay_test.cpp
   sim/coordinator/coordinator_front_test.cpp
@@ -286,8 +286,6 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_hand_off_lease_test.cpp
   sim/coordinator/coordinator_hand_off_test.cpp
   sim/coordinator/coordinator_hold_test.cpp
-  sim/coordinator/coordinator_idle_read_test.cpp
-  sim/coordinator/coordinator_idle_test.cpp
   sim/coordinator/coordinator_immediate_test.cpp
   sim/coordinator/coordinator_join_lease_test.cpp
   sim/coordinator/coordinator_join_test.cpp
@@ -306,8 +304,12 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_wait_test.cpp
   sim/coordinator/coordinator_watch_test.cpp
   sim/coordinator/coordinator_yield_test.cpp
-  sim/coordinator/reuse_times_test.cpp
   sim/exhaustive_test.cpp
+  sim/idle/coordinator_adaptive_test.cpp
+  sim/idle/coordinator_idle_read_test.cpp
+  sim/idle/coordinator_idle_test.cpp
+  sim/idle/coordinator_idle_unordered_test.cpp
+  sim/idle/reuse_times_test.cpp
   sim/latch_sim_test.cpp
   sim/latch_simulation.cpp
   sim/latch_simulation_faults.cpp

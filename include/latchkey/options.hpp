@@ -83,7 +83,8 @@ struct Options {
   /// waits for it elsewhere gets it within milliseconds; a try without a wait gets nothing:
   /// docs/redis.md says when to use it. One lock has a time of its own by Lease::cache. 0: a lock
   /// is given back when it is released. At most 10 s, or adaptive_cache: the time is learned for
-  /// each key. Redis 7.0.5 or later, Valkey; `memory:` ignores it, and others refuse it.
+  /// each key. Redis 7.0.5 or later, Valkey, their clusters; `memory:` ignores it, and others
+  /// refuse it.
   std::chrono::milliseconds cache{0};
   /// About how many locks are kept so at a time, from 1 to 4 096; those that were used least
   /// recently are given back first. Each of 256 parts of the keys has its share, at least one.

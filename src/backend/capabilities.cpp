@@ -37,9 +37,8 @@ std::string Capabilities::why_no_token(LockType type) const {
 
 std::string Capabilities::why_no_cache() const {
   if (recalls || one_process) return {};
-  return "does not tell of those who wait for an idle lock; a Redis 7.0.5 or later that is no "
-         "cluster does, with Options::watch_holds, without min_replicas, for a user who may use "
-         "CLIENT KILL and CLIENT TRACKING";
+  return "does not tell of those who wait for an idle lock; a Redis 7.0.5 or later does, with "
+         "Options::watch_holds, without min_replicas, for a user who may use CLIENT TRACKING";
 }
 
 std::string Capabilities::why_no_delay(milliseconds lease, milliseconds delay) const {

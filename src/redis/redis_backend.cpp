@@ -41,7 +41,7 @@ class RedisBackend final : public Backend {
     // There are no queues of SET NX PX locks, and no replica has confirmed what a release grants.
     offered.grants = !set && connections_.uri().min_replicas == 0;
     offered.in_order = connections_.keeps_order();
-    offered.recalls = offered.watches && offered.grants && offered.in_order;
+    offered.recalls = offered.watches && offered.grants;
     return offered;
   }
 

@@ -321,14 +321,13 @@ void Coordinator::on_acquire_reply(RemoteHold& claim, Outcome& outcome) {
 // The call gave up while the attempt was in flight. The release was sent after the attempt; if it
 // may have overtaken it, what the attempt left, a hold or a place, is released once more.
 void Coordinator::on_late_acquire_reply(RemoteHold& claim, const Outcome& outcome) {
-  const bool in_order = settings().in_order;
   const bool busy = outcome.kind == Outcome::Kind::busy;
   if (busy) claim.place.number = outcome.place;
   const bool queued = busy && (claim.type == LockType::FAIR || claim.place.number != 0);
   const bool left_something =
       outcome.kind == Outcome::Kind::granted || queued || outcome.kind == Outcome::Kind::refused;
   ReleaseProgress& release = claim.release;
-  if (release.in_flight() && left_something && !in_order) release.want_another();
+  if (release.in_flight() && left_something && !settings().in_order) release.want_another();
   if (claim.never_ran() && !release.in_flight()) release.repeat_at = Clock::never();
   const bool released = claim.presence == Presence::released;
   if (released && (left_something || copy_may_run(claim))) return send_release(claim);
@@ -341,7 +340,8 @@ void Coordinator::on_grant(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
   const Clock::time_point deadline = end_of_lease(claim.place.sent_at, lease);
-  const bool too_little = (fair && !enough_remains(deadline, lease)) || claim.delay.count() != 0;
+  const auto enough = std::min<Clock::duration>(lease / 2, least_rest);
+  const bool too_little = (fair && deadline - now() < enough) || claim.delay.count() != 0;
   // One more attempt finds the hold, with its lock_delay, or confirms it if grants are not offered.
   if (too_little || !settings().grants) return retry_now(claim);
   claim.place.number = 0;

@@ -174,7 +174,7 @@ class Coordinator {
   [[nodiscard]] std::chrono::milliseconds length_of(const Lease& lease) const noexcept;
   [[nodiscard]] std::chrono::milliseconds delay_of(const Lease& lease) const noexcept;
   [[nodiscard]] bool two_thirds_remain(const RemoteHold& hold, std::chrono::milliseconds wanted);
-  [[nodiscard]] bool enough_remains(Clock::time_point deadline, std::chrono::milliseconds wanted);
+  [[nodiscard]] bool enough_remains(const RemoteHold& hold, std::chrono::milliseconds wanted);
   [[nodiscard]] bool copy_may_run(const RemoteHold& hold) const noexcept;
   [[nodiscard]] bool may_be_write_again(const RemoteHold& hold) const noexcept;
   [[nodiscard]] Clock::duration check_interval(const RemoteHold& hold) const noexcept;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <stop_token>
+#include <utility>
 
 #include "locks/coordinator/immediate.hpp"
 
@@ -58,42 +59,61 @@ bool IdleHold::may_keep(Coordinator& home, const RemoteHold& hold) {
   if (hold.end_reported || hold.acquire.request.type != hold.type) return false;
   if (hold.delay.count() != 0 || hold.delay_in_force.count() != 0) return false;
   if (hold.fenced && hold.spare_tokens == 0) return false;
-  const bool is_over = hold.idle_bound != Clock::time_point{} && home.now() >= hold.idle_bound;
+  const bool is_over = hold.was_idle() && home.now() >= hold.idle_bound;
   if (is_over || hold.is_marked_lost()) return false;
-  return hold.deadline_point() - home.now() >= least_idle_lease;
+  return hold.deadline_point() - home.now() >= least_idle_rest;
 }
 
 bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
   learn_of_release(home, hold);
   if (!may_keep(home, hold)) return false;
   if (hold.recall == Recall::unasked && !home.can_submit()) return false;
-  if (home.reports(Event::Kind::released)) home.report(Event::Kind::released, hold);
-  if (call != nullptr) home.answer(*call, Answer::granted);
   home.holds_.set_idle(hold);
   ++home.shard_->idle_holds;
-  hold.end_reported = true;  // whatever becomes of it is no end of a local hold
-  hold.stop = std::stop_source(std::nostopstate);
-  hold.end_revocation();
-  hold.limits.clear();
   hold.check.wanted = milliseconds(0);
-  if (hold.idle_bound == Clock::time_point{}) {
+  if (!hold.was_idle()) {
     const bool learns = hold.cache == adaptive_cache;
     hold.idle_bound = later(home.now(), learns ? longest_adaptive_cache : hold.cache);
   }
   hold.idle_until = std::min(hold.idle_bound, later(home.now(), time_of(home, hold)));
-  const bool renewed = hold.deadline_point() > later(hold.idle_bound, idle_lease);
+  const bool renewed = hold.deadline_point() > end_of_idle_lease(home, hold);
   if (!hold.check.in_flight() && (hold.recall == Recall::unasked || renewed)) expire(home, hold);
+  if (awaits_reply(home, hold)) {
+    hold.release_waiter = call;
+  } else {
+    end_local_hold(home, hold, call);
+  }
   home.holds_.due_by(hold.due());
   home.unsubscribe_if_unused();
   return true;
+}
+
+Clock::time_point IdleHold::end_of_idle_lease(Coordinator& home, const RemoteHold& hold) {
+  return std::max(later(hold.idle_bound, idle_rest), later(home.now(), idle_lease));
+}
+
+bool IdleHold::awaits_reply(const Coordinator& home, const RemoteHold& hold) {
+  return hold.check.in_flight() && !home.settings().in_order;
+}
+
+// Whatever becomes of the idle hold is no end of a local hold.
+void IdleHold::end_local_hold(Coordinator& home, RemoteHold& hold, Call* call) {
+  if (!hold.end_reported && home.reports(Event::Kind::released)) {
+    home.report(Event::Kind::released, hold);
+  }
+  hold.end_reported = true;
+  hold.stop = std::stop_source(std::nostopstate);
+  hold.end_revocation();
+  hold.limits.clear();
+  if (call != nullptr) home.answer(*call, Answer::granted);
 }
 
 // Nobody compares the deadline, which begins anew for the next local hold: the request may shorten
 // the lease from the moment that it is sent.
 void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
   if (!home.settings().announcement.empty()) home.announce(hold);
-  const auto left = std::chrono::ceil<milliseconds>(hold.idle_bound - home.now()) + idle_lease;
-  const milliseconds lease = home.settings().offered_lease(left);
+  const Clock::duration left = end_of_idle_lease(home, hold) - home.now();
+  const milliseconds lease = home.settings().offered_lease(std::chrono::ceil<milliseconds>(left));
   home.send_check(hold, Verb::expire, lease);
   if (!hold.check.in_flight()) return;
   hold.recall = Recall::asked;
@@ -115,20 +135,38 @@ bool IdleHold::take(Coordinator& home, Call& call) {
   if (learned != nullptr && !call.bundled) learned->on_call(home.hash, call.type, home.now());
   RemoteHold* const hold = home.holds_.idle();
   if (hold == nullptr) return false;
+  if (awaits_reply(home, *hold)) return false;
   const bool asks = hold->recall == Recall::unasked && !hold->check.in_flight();
-  if (!may_take(home, *hold, call) || (asks && !home.can_submit())) {
+  const bool may_ask = home.settings().in_order && home.can_submit();
+  if (!may_take(home, *hold, call) || (asks && !may_ask)) {
     end(home);
     return false;
   }
   if (asks) expire(home, *hold);
-  --home.shard_->idle_holds;
-  home.holds_.set_held_again(*hold, call.owner);
-  hold->end_reported = false;
-  hold->check.due_at = Clock::never();
-  call.cached = true;
-  home.give_to(*hold, call);
-  if (hold->type == LockType::READ) home.offer_to_reads(*hold);
+  grant(home, *hold, call);
   return true;
+}
+
+void IdleHold::grant(Coordinator& home, RemoteHold& hold, Call& call) {
+  --home.shard_->idle_holds;
+  home.holds_.set_held_again(hold, call.owner);
+  hold.end_reported = false;
+  hold.check.due_at = Clock::never();
+  call.cached = true;
+  home.give_to(hold, call);
+  const Clock::time_point check = home.next_check(hold, hold.deadline_point() - hold.in_force);
+  hold.check.due_at = std::min(hold.check.due_at, check);
+  home.holds_.due_by(hold.check.due_at);
+  if (hold.type == LockType::READ) home.offer_to_reads(hold);
+}
+
+void IdleHold::grant_to_waiting(Coordinator& home, RemoteHold& hold) {
+  Call* const first = home.waiters_.front();
+  if (first == nullptr) return;
+  if (first->hold != nullptr || !may_take(home, hold, *first)) return end(home);
+  home.waiters_.remove(*first);
+  grant(home, hold, *first);
+  home.dispatch_waiters();  // READs join it
 }
 
 void IdleHold::tick(Coordinator& home, RemoteHold& hold) {
@@ -139,8 +177,12 @@ void IdleHold::end(Coordinator& home) {
   RemoteHold* const hold = home.holds_.idle();
   if (hold == nullptr) return;
   --home.shard_->idle_holds;
+  Call* call = std::exchange(hold->release_waiter, nullptr);
+  if (call != nullptr && hold->presence == Presence::gone) {
+    home.answer_lost(*std::exchange(call, nullptr), *hold);
+  }
   home.ask_for_others(*hold);
-  home.start_release(*hold, nullptr);
+  home.start_release(*hold, call);
 }
 
 const RemoteHold* IdleHold::of(const Coordinator& home) noexcept { return home.holds_.idle(); }
@@ -157,15 +199,19 @@ void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outc
   const bool granted = outcome.kind == Outcome::Kind::granted;
   if (outcome.kind == Outcome::Kind::gone) {
     hold.presence = Presence::gone;
+    if (hold.stage == Stage::idle) home.mark_lost(hold, "the backend no longer had it");
   } else if (!granted || outcome.wanted) {
     home.yielding_.note_others(home.now(), true);
     hold.recall = Recall::wanted;
   }
   const bool changed = hold.check.watch == CheckProgress::Watch::changed;
   const bool kept = granted && !outcome.wanted && (!changed || hold.type == LockType::READ);
-  if (hold.stage != Stage::idle || kept) return;
+  if (hold.stage != Stage::idle) return;
+  if (granted) end_local_hold(home, hold, std::exchange(hold.release_waiter, nullptr));
+  if (kept) return grant_to_waiting(home, hold);
   if (outcome.wanted) report_recall(home);
   end(home);
+  home.dispatch_waiters();  // if it is gone, no reply to a release follows
 }
 
 void IdleHold::on_wanted(Coordinator& home) {

@@ -10,11 +10,11 @@
 
 namespace latchkey::inline v1::detail {
 
-/// An idle hold has this much left at the backend beyond the time for which it is kept: others wait
-/// no longer if its process ends meanwhile, and the call that takes it has time to renew it.
-inline constexpr std::chrono::milliseconds idle_lease{1'500};
-/// A hold with less left is not kept: a call that takes it needs time to renew it.
-inline constexpr std::chrono::milliseconds least_idle_lease{1'200};
+/// An idle hold ends at the backend `idle_rest` after the last time at which a call may take it,
+/// but not earlier than `idle_lease` after its release: others wait no longer if its process
+/// ends meanwhile.
+inline constexpr std::chrono::milliseconds idle_rest{750};
+inline constexpr std::chrono::milliseconds idle_lease{1'000};
 /// How many fencing tokens a claim reserves whose hold may become idle.
 inline constexpr std::uint32_t block_of_idle_tokens = 256;
 
@@ -29,10 +29,15 @@ inline constexpr std::uint32_t block_of_idle_tokens = 256;
 /// that bound is 1 s, and each release keeps the hold for the time that ReuseTimes has learned. It
 /// is given back earlier if somebody wants it, its state at the backend is in doubt, or another
 /// kind of call comes.
+///
+/// A backend that keeps the order of requests runs the `expire` before the renewal of a call that
+/// has taken the hold. Without that order (Capabilities::in_order) nobody takes it before the
+/// reply, for which the release waits: an `expire` that is late would end a lease that a call
+/// relies on.
 class IdleHold {
  public:
-  /// Keeps `hold`, whose last local hold has ended, and answers `call`, unless it is null. False:
-  /// nothing is done, and the hold is released.
+  /// Keeps `hold`, whose last local hold has ended, and answers `call`, unless it is null, now or
+  /// by the reply to the `expire`. False: nothing is done, and the hold is released.
   [[nodiscard]] static bool keep(Coordinator& home, RemoteHold& hold, Call* call);
   /// Grants the idle hold to `call`. False: there is none, or it was given back because it does
   /// not suit the call.
@@ -71,7 +76,19 @@ class IdleHold {
   static void learn_of_release(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_keep(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_take(Coordinator& home, const RemoteHold& hold, const Call& call);
+  /// When the backend is to end `hold`, from now on.
+  [[nodiscard]] static Clock::time_point end_of_idle_lease(Coordinator& home,
+                                                           const RemoteHold& hold);
   static void expire(Coordinator& home, RemoteHold& hold);
+  /// Whether the release waits for the reply to the `expire` that is in flight, and with it all
+  /// calls.
+  [[nodiscard]] static bool awaits_reply(const Coordinator& home, const RemoteHold& hold);
+  /// The release that has left `hold` idle is over.
+  static void end_local_hold(Coordinator& home, RemoteHold& hold, Call* call);
+  static void grant(Coordinator& home, RemoteHold& hold, Call& call);
+  /// Grants the hold to the call that waits for the reply to its `expire`, or gives it back if it
+  /// does not suit that call.
+  static void grant_to_waiting(Coordinator& home, RemoteHold& hold);
   /// The idle hold, if there is one, is about to be given back to others.
   static void report_recall(Coordinator& home);
 };

@@ -55,11 +55,11 @@ inline bool Coordinator::two_thirds_remain(const RemoteHold& hold,
   return (hold.deadline_point() - now()) * 3 >= Clock::duration(wanted) * 2;
 }
 
-/// Whether enough is left until `deadline` for a renewal to be answered: a call that asked for
-/// `wanted` may then begin with the hold.
-inline bool Coordinator::enough_remains(Clock::time_point deadline,
-                                        std::chrono::milliseconds wanted) {
-  return deadline - now() >= std::min<Clock::duration>(wanted / 2, std::chrono::seconds(1));
+/// Whether enough is left of the lease for a renewal to be answered: a call that asked for `wanted`
+/// may then begin with the hold. One that was idle has a short lease of its own.
+inline bool Coordinator::enough_remains(const RemoteHold& hold, std::chrono::milliseconds wanted) {
+  const Clock::duration most = hold.was_idle() ? least_idle_rest : least_rest;
+  return hold.deadline_point() - now() >= std::min<Clock::duration>(wanted / 2, most);
 }
 
 /// Whether a copy of an unanswered acquire may run after the release, because the backend does not

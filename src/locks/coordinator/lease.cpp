@@ -147,8 +147,9 @@ void Coordinator::on_check_reply(RemoteHold& hold, Outcome& outcome) {
   hold.check.end();
   if (hold.check.request.verb == Verb::downgrade) return on_downgrade_reply(hold, outcome);
   if (hold.stage == Stage::retained) return on_expire_reply(hold, outcome);
+  const bool idle = hold.stage == Stage::idle;
   if (hold.check.request.recall) IdleHold::on_reply(*this, hold, outcome);
-  if (hold.stage == Stage::idle) return;
+  if (idle) return;
   if (hold.stage != Stage::held) return erase_if_done(hold);
   if (hold.is_marked_lost()) return;
   if (outcome.kind == Outcome::Kind::gone) {

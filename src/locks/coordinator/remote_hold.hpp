@@ -36,6 +36,11 @@ inline constexpr std::chrono::seconds longest_repeat_pause{8};
 inline constexpr std::chrono::milliseconds watched_from{200};
 inline constexpr std::chrono::milliseconds watched_by{500};
 
+/// A hold is given to a call if that much is left to renew it, or half of what the call asked for.
+/// The second is for one that is or was idle, and that much is left of each that is kept.
+inline constexpr std::chrono::milliseconds least_rest{1'000};
+inline constexpr std::chrono::milliseconds least_idle_rest{600};
+
 /// A claim on the backend under one id: requested, held, and released once.
 ///
 /// | stage     | meaning                                                | next stages             |
@@ -223,6 +228,7 @@ class RemoteHold {
            subscription.in_flight();
   }
   [[nodiscard]] bool was_held() const noexcept { return granted_at != Clock::time_point{}; }
+  [[nodiscard]] bool was_idle() const noexcept { return idle_bound != Clock::time_point{}; }
   /// The type of its local holds: READ once a downgrade is wanted.
   [[nodiscard]] LockType local_type() const noexcept {
     return awaits_downgrade() ? LockType::READ : type;

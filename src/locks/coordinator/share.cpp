@@ -95,8 +95,7 @@ void Coordinator::give_to(RemoteHold& hold, Call& heir) {
   hold.origin = heir.origin;
   hold.cache = cache_of(heir.lease, settings());
   // Others still read that the process keeps a hold that was idle; its request may be in flight.
-  const bool was_idle = hold.idle_bound != Clock::time_point{};
-  if (!was_idle && !settings().announcement.empty()) announce(hold);
+  if (!hold.was_idle() && !settings().announcement.empty()) announce(hold);
   heir.hold = &hold;
   enter(heir, hold);
   hold.check.wanted = std::chrono::milliseconds(0);  // by the call before it, perhaps for longer
@@ -122,7 +121,7 @@ bool Coordinator::suits(const RemoteHold& hold, const Call& heir) {
   if (heir.wants_token() && hold.spare_tokens == 0) return false;
   if (delay_of(heir.lease) != hold.delay || !hold.has_whole_delay()) return false;
   const std::chrono::milliseconds wanted = length_of(heir.lease);
-  return hold.lease <= wanted && enough_remains(hold.deadline_point(), wanted);
+  return hold.lease <= wanted && enough_remains(hold, wanted);
 }
 
 // The first hand-off sets the end of the cohort, which began with the grant.
@@ -201,7 +200,7 @@ bool Coordinator::may_join(const RemoteHold& hold, const Call& call) {
   if (hold.has_limit() && !ends_with(call, hold)) return false;
   if (delay_of(call.lease) > hold.delay_in_force) return false;
   if (!is_read || !answered || hold.presence != Presence::possible) return false;
-  return enough_remains(hold.deadline_point(), length_of(call.lease));
+  return enough_remains(hold, length_of(call.lease));
 }
 
 RemoteHold& Coordinator::make_joiner(const Call& call, RemoteHold& hold) {

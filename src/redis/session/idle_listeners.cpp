@@ -52,7 +52,7 @@ void IdleListeners::plan(TimePoint now) noexcept {
   due_ = later(now, pause * (1 + locks_.size() / locks_for_a_pause));
 }
 
-void IdleListeners::append_question(CommandBuffer& out) {
+void IdleListeners::append_question(CommandBuffer& out, bool sharded) {
   due_ = Clock::never();
   std::size_t channels = 0;
   for (const auto& [key, idle] : locks_) {
@@ -61,7 +61,7 @@ void IdleListeners::append_question(CommandBuffer& out) {
   }
   out.begin(2 + channels);
   out.word("PUBSUB");
-  out.word("NUMSUB");
+  out.word(sharded ? "SHARDNUMSUB" : "NUMSUB");
   for (const auto& [key, idle] : locks_) {
     for (const std::string& channel : idle.channels.all()) out.word(channel);
   }

@@ -22,7 +22,8 @@ namespace latchkey::inline v1::detail::redis {
 
 /// The idle locks of a session, and when the server is asked who listens to their channels. Clients
 /// that take no place in a queue, such as Redisson's, write nothing while they wait: they
-/// subscribe, of which the server tells nobody. One PUBSUB NUMSUB asks for all locks. Pure; one
+/// subscribe, of which the server tells nobody. One PUBSUB NUMSUB, or SHARDNUMSUB, asks for all
+/// locks: in a cluster for those of one node, to which clients listen at that node. Pure; one
 /// thread at a time.
 class IdleListeners {
  public:
@@ -42,8 +43,8 @@ class IdleListeners {
 
   /// When to ask; never: no lock is idle, or an answer is awaited.
   [[nodiscard]] TimePoint due() const noexcept { return due_; }
-  /// Throws std::bad_alloc.
-  void append_question(CommandBuffer& out);
+  /// `sharded`: they listen with SSUBSCRIBE. Throws std::bad_alloc.
+  void append_question(CommandBuffer& out, bool sharded);
   /// Notifies the sinks of the locks to whose channels somebody listens, which are idle no longer.
   /// If the user may not ask, these are all: nobody knows who waits for them. Throws
   /// std::bad_alloc.

@@ -166,7 +166,7 @@ void Session::append(InFlightCommand& command) {
     return;
   }
   CommandBuffer& out = pipeline_.stream();
-  const bool caches = command.request->recall && handshake_.watches() && !command.asking;
+  const bool caches = is_recalled(command);
   if (command.asking) out.command({"ASKING"});
   if (caches) out.command({"CLIENT", "CACHING", "YES"});
   if (command.asking || caches) command.replies_before = 1;
@@ -228,8 +228,9 @@ void Session::send_due_commands(TimePoint now) {
     }
   }
   if (now >= idle_.due()) {
-    send_internal(InFlightCommand::Kind::listeners, Verb::inspect, now,
-                  [&](CommandBuffer& out) { idle_.append_question(out); });
+    send_internal(InFlightCommand::Kind::listeners, Verb::inspect, now, [&](CommandBuffer& out) {
+      idle_.append_question(out, call_settings_.sharded_publish);
+    });
   }
   if (now < ping_at()) return;
   send_internal(InFlightCommand::Kind::ping, Verb::inspect, now,

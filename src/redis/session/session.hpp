@@ -184,6 +184,10 @@ class Session {
   void write(InFlightCommand& command) noexcept;
   void write_together(std::size_t checks) noexcept;
   void append(InFlightCommand& command);
+  /// Whether the server tells of those who want the lock that `command` leaves idle.
+  [[nodiscard]] bool is_recalled(const InFlightCommand& command) const noexcept {
+    return command.request->recall && handshake_.watches() && !command.asking;
+  }
   void send_wait_if_due();
   template <class Append>
   void send_internal(InFlightCommand::Kind kind, Verb verb, TimePoint now, Append&& append_to,

@@ -1,4 +1,5 @@
 // The session with one Redis server: replies become outcomes.
+// tidy: long-file because each kind of reply is one function
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <chrono>
@@ -131,6 +132,7 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
   }
   try {
     delivery.outcome = read_outcome(*request, reply, *call_settings_.layout);
+    if (request->recall && !is_recalled(command)) delivery.outcome.wanted = true;
     idle_.on_reply(*request, delivery.outcome, last_received_at_);
   } catch (const std::bad_alloc&) {
     delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");
@@ -217,6 +219,9 @@ bool Session::redirected_by(std::string_view error, InFlightCommand& command, De
   if (!settings_.login.cluster || error.empty()) return false;
   delivery.redirect = read_redirect(error, settings_.endpoint);
   if (delivery.redirect.kind == Redirect::Kind::none) return false;
+  // A release waits for a lock to become idle, and follows at once if it cannot.
+  const bool later = delivery.redirect.kind == Redirect::Kind::later;
+  if (later && command.request != nullptr && command.request->recall) return false;
   delivery.type = Delivery::Type::redirect;
   delivery.request = command.request;
   delivery.sink = command.sink;

@@ -69,7 +69,8 @@ std::unique_ptr<Deployment> make_deployment(DeploymentKind kind) {
     case DeploymentKind::all:
     case DeploymentKind::single: return std::make_unique<SingleServer>();
     case DeploymentKind::tool: return std::make_unique<SharedWithTool>();
-    case DeploymentKind::idle: return std::make_unique<WithIdleLocks>();
+    case DeploymentKind::idle: return std::make_unique<WithIdleLocks<SingleServer>>();
+    case DeploymentKind::idle_cluster: return std::make_unique<WithIdleLocks<Cluster>>();
     case DeploymentKind::cluster: return std::make_unique<Cluster>();
     case DeploymentKind::sentinel: return std::make_unique<Sentinels>(0);
     case DeploymentKind::redisson: return std::make_unique<SharedWithRedisson>();

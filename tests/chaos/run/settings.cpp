@@ -28,9 +28,10 @@ constexpr std::array client_names{
     ClientName{Client::never_lost, "never-lost"}};
 
 /// In the order of DeploymentKind.
-constexpr std::array deployment_names{"all",       "stores",  "single", "cluster",    "sentinel",
-                                      "confirmed", "quorum",  "tool",   "idle",       "redisson",
-                                      "etcd",      "mongodb", "mysql",  "postgresql", "zookeeper"};
+constexpr std::array deployment_names{"all",      "stores",       "single",     "cluster",
+                                      "sentinel", "confirmed",    "quorum",     "tool",
+                                      "idle",     "idle-cluster", "redisson",   "etcd",
+                                      "mongodb",  "mysql",        "postgresql", "zookeeper"};
 
 std::uint64_t parse_number(const std::string& text) {
   std::uint64_t number = 0;
@@ -156,7 +157,7 @@ const char* name_of(DeploymentKind kind) noexcept {
 std::vector<DeploymentKind> deployments_of(DeploymentKind kind) {
   using enum DeploymentKind;
   switch (kind) {
-    case all: return {single, cluster, sentinel, confirmed, quorum, tool, idle};
+    case all: return {single, cluster, sentinel, confirmed, quorum, tool, idle, idle_cluster};
     case stores: return {etcd, mongodb, mysql, postgresql, zookeeper};
     default: return {kind};
   }

@@ -24,7 +24,8 @@ enum class DeploymentKind : std::uint8_t {
   quorum,     ///< three servers, of which the first one is disturbed
   tool,       ///< one server, and a worker that locks with `latchkey run`
   idle,       ///< one server, and workers that keep what they have released
-  redisson,   ///< one server, and a worker that locks with Redisson; not one of `all`
+  idle_cluster,
+  redisson,  ///< one server, and a worker that locks with Redisson; not one of `all`
   etcd,
   mongodb,  ///< FerretDB
   mysql,    ///< MariaDB
@@ -57,7 +58,8 @@ struct Settings {
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7|none]\n"
     "               [--deployment all|single|cluster|sentinel|confirmed|quorum|tool|idle|\n"
-    "                             redisson|stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
+    "                             "
+    "idle-cluster|redisson|stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
     "               [--without 1,3] [--kind TEXT,...] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id|never-lost]\n"
     "latchkey_chaos --replay FILE [OPTION...]\n"

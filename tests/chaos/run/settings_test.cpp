@@ -49,9 +49,10 @@ TEST(ChaosSettings, WrongWordsAreNamed) {
   EXPECT_EQ(message({"--fro", "8h"}), "unknown option '--fro'");
   EXPECT_EQ(message({"--for"}), "no value for '--for'");
   EXPECT_EQ(message({"--workers", "9"}), "expected 1 to 8, not '9'");
-  EXPECT_EQ(message({"--deployment", "x"}),
-            "unknown deployment 'x'; expected all, stores, single, cluster, sentinel, confirmed, "
-            "quorum, tool, idle, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
+  EXPECT_EQ(
+      message({"--deployment", "x"}),
+      "unknown deployment 'x'; expected all, stores, single, cluster, sentinel, confirmed, "
+      "quorum, tool, idle, idle-cluster, redisson, etcd, mongodb, mysql, postgresql or zookeeper");
   EXPECT_EQ(message({"--deployment", "tool", "--workers", "2"}),
             "--deployment tool needs --workers 3 or more");
   EXPECT_EQ(message({"--deployment", "tool"}), "accepted");

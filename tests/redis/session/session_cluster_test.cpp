@@ -1,4 +1,5 @@
 // A session with one node of a cluster.
+// tidy: long-file because each answer of a node is one test
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,6 +98,30 @@ TEST_F(SessionInCluster, CheckAfterAskingIsInNoBatch) {
   session.resubmit({&asked, &sink, now + timeout, 1}, true, now);
   submit(Verb::renew, "{k}2", 2);
   EXPECT_THAT(names(), ElementsAre("ASKING", "EVALSHA {k}1", "EVALSHA {k}2"));
+}
+
+// A release waits for the reply.
+TEST_F(SessionInCluster, ALockThatBecomesIdleIsNotSentAgainLater) {
+  Request& idle = request(Verb::expire, "k");
+  idle.recall = true;
+  session.resubmit({&idle, &sink, now + timeout, 1}, false, now);
+  sent();
+  say("-TRYAGAIN Multiple keys request during rehashing of slot\r\n");
+  ASSERT_EQ(sink.outcomes.size(), 1U);
+  EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
+}
+
+TEST_F(SessionInCluster, ALockOfWhichTheNodeTellsNothingIsWantedAtOnce) {
+  for (const bool asking : {false, true}) {
+    Request& idle = request(Verb::expire, "k");
+    idle.recall = true;
+    session.resubmit({&idle, &sink, now + timeout, 1}, asking, now);
+    sent();
+    sink.outcomes.clear();
+    say(asking ? "+OK\r\n:0\r\n" : ":0\r\n");
+    ASSERT_EQ(sink.outcomes.size(), 1U);
+    EXPECT_TRUE(sink.outcomes[0].wanted);
+  }
 }
 
 TEST_F(SessionInCluster, ARedirectedAcquireThatItsReleaseFollowsIsOvertaken) {

@@ -90,7 +90,7 @@ struct ClientHistory {
   std::vector<AttemptRecord> attempts;  ///< by the number of the hold id
   Clock::duration disturbed_at = never_happened;
   Clock::duration awake_since{};
-  std::vector<int> open_releases;              ///< by key
+  std::vector<int> open_releases;              ///< by key: calls of the client wait for them
   std::vector<Clock::duration> stalled_since;  ///< by key: the local queue waits without a reason
   bool closing = false;
 };

@@ -297,7 +297,7 @@ void TurnJudge::granted(std::uint32_t key, const GrantedHold& hold) {
   holder.turns_of_others = 0;
   if (std::exchange(holder.number, hold.number) == hold.number) return;
   for (std::uint32_t client = 0; client < clients_.size(); ++client) {
-    if (client == hold.client || !waits(client, key)) continue;
+    if (client == hold.client || !waits(client, key) || has(client, key)) continue;
     if (++clients_[client].turns_of_others > most_turns_of_others(client)) {
       world_.fail("client " + std::to_string(client) + " starves");
     }
@@ -307,6 +307,12 @@ void TurnJudge::granted(std::uint32_t key, const GrantedHold& hold) {
 bool TurnJudge::waits(std::uint32_t client, std::uint32_t key) const {
   return std::ranges::any_of(history_.keys[key].waiters, [&](const KeyHistory::Waiter& waiter) {
     return waiter.client == client;
+  });
+}
+
+bool TurnJudge::has(std::uint32_t client, std::uint32_t key) const {
+  return std::ranges::any_of(history_.keys[key].holds, [&](const GrantedHold& hold) {
+    return hold.client == client && history_.is_live(hold);
   });
 }
 

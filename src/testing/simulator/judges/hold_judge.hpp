@@ -106,6 +106,8 @@ class TurnJudge {
   };
 
   [[nodiscard]] bool waits(std::uint32_t client, std::uint32_t key) const;
+  /// Whether the client has the key, so that its calls wait for one another.
+  [[nodiscard]] bool has(std::uint32_t client, std::uint32_t key) const;
   [[nodiscard]] unsigned most_turns_of_others(std::uint32_t client) const noexcept;
 
   World& world_;

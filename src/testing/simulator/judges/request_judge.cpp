@@ -45,6 +45,9 @@ void RequestJudge::submitted_one(std::uint32_t client, const Request& request, b
   if (gives_back(request.verb)) return check_release(client, request, closing);
   AttemptRecord& attempt = history_.attempt(client, request.id.number);
   if (request.recall && attempt.recall_asked == never_happened) attempt.recall_asked = world_.now;
+  if (keeps_calls_waiting(request)) {
+    ++history_.clients[client].open_releases[world_.key_index(request.key)];
+  }
   if (request.verb == Verb::acquire) {
     const std::uint64_t tokens = request.wants_token() ? request.tokens : 0;
     if (attempt.submitted_at != Clock::duration{} && attempt.tokens != tokens) {
@@ -88,6 +91,11 @@ void RequestJudge::applied(std::uint32_t client, const Request& request, const O
   if (checks && awaited && outcome.kind == Outcome::Kind::gone && !is_write_again(request)) {
     check_not_left(client, request, "its holder will learn that it is gone");
   }
+}
+
+// Without an order of requests a release waits until the backend has shortened the lease.
+bool RequestJudge::keeps_calls_waiting(const Request& request) const {
+  return request.recall && !world_.scenario.settings.in_order;
 }
 
 // A READ that was a WRITE: a late copy of its acquire took the WRITE once more. The release at the
@@ -328,7 +336,9 @@ void RequestJudge::answered(std::uint32_t client, const Request& request, const 
 void RequestJudge::answered_one(std::uint32_t client, const Request& request,
                                 const Outcome& outcome) {
   const std::uint32_t key = world_.key_index(request.key);
-  if (gives_back(request.verb)) --history_.clients[client].open_releases[key];
+  if (gives_back(request.verb) || keeps_calls_waiting(request)) {
+    --history_.clients[client].open_releases[key];
+  }
   const bool leases = request.verb == Verb::acquire || request.verb == Verb::renew ||
                       request.verb == Verb::downgrade;
   if (!leases) return;

@@ -34,6 +34,7 @@ class RequestJudge {
   void allow_deadline(AttemptRecord& attempt, Clock::time_point sent, Clock::duration lease) const;
   void submitted_one(std::uint32_t client, const Request& request, bool closing);
   [[nodiscard]] bool is_write_again(const Request& request);
+  [[nodiscard]] bool keeps_calls_waiting(const Request& request) const;
   void applied_one(std::uint32_t client, const Request& request, const Outcome& outcome);
   void answered_one(std::uint32_t client, const Request& request, const Outcome& outcome);
   void check_release(std::uint32_t client, const Request& request, bool closing);

@@ -136,16 +136,18 @@ void Scenario::favour_hand_offs(Random& random) {
   settings.cohort = milliseconds(100);
 }
 
-// A store whose requests keep their order, and that tells of those who wait. Leases are long enough
-// for idle holds.
+// A store that tells of those who wait, with or without an order of requests. Leases are long
+// enough for idle holds.
 void Scenario::favour_idle_holds(Random& random) {
   if (immediate) return;
   settings.cache =
       random.pick({milliseconds(50), milliseconds(300), milliseconds(1'000), adaptive_cache});
-  settings.in_order = settings.pushes = settings.grants = true;
+  settings.in_order = random.percent(50);
+  settings.pushes = settings.grants = true;
   settings.watchdog = milliseconds(6'000);
   keys.front() = random.pick({Family::reentrant, Family::fenced, Family::read_write});
-  loss_percent = duplicate_percent = migration_rate = 0;
+  duplicate_percent = 0;
+  if (settings.in_order) loss_percent = migration_rate = 0;
   callers = 1 + static_cast<std::uint32_t>(random.below(2));
   hurried = random.percent(50);
   if (random.percent(50)) {
@@ -154,6 +156,11 @@ void Scenario::favour_idle_holds(Random& random) {
     clear_faults();
   }
   if (!fault_free) lost_recalls = random.pick({0U, 0U, 50U});
+  if (settings.in_order || random.percent(50)) return;
+  // Many requests are late, and the next call comes before that is known.
+  fault_free = contended = false;
+  hurried = holds_longer_than_leases = true;
+  delay_percent = 20;
 }
 
 // Promises that hold on a good network only are not expected: there are faults. A store that

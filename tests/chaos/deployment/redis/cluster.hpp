@@ -12,7 +12,7 @@
 namespace latchkey::chaos {
 
 /// Three masters, which workers reach without proxies, because nodes tell clients where slots are.
-class Cluster final : public RedisDeployment {
+class Cluster : public RedisDeployment {
  public:
   Cluster();
 

@@ -37,7 +37,7 @@ class CoordinatorAdaptive : public ::testing::Test {
   }
   static std::string kept(int id) {
     const std::string number = std::to_string(id);
-    return "acquire " + number + " 30000, expire " + number + " 2500";
+    return "acquire " + number + " 30000, expire " + number + " 1750";
   }
   static std::string released(int id) {
     const std::string number = std::to_string(id);

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/idle_fixture.hpp"
+#include "sim/idle/idle_fixture.hpp"
 
 namespace latchkey::sim {
 namespace {
@@ -26,7 +26,7 @@ TEST_F(CoordinatorIdle, TheNextCallOfAnyOwnerTakesIt) {
   become_idle();
   Caller& next = take();
   EXPECT_EQ(next.answer, Answer::granted);
-  EXPECT_EQ(script.left(next), 1'584ms) << "as long as the backend keeps it, less the margin";
+  EXPECT_EQ(script.left(next), 990ms) << "as long as the backend keeps it, less the margin";
   EXPECT_EQ(script.release(next).answer, Answer::granted);
   EXPECT_EQ(script.sent(), "");
   EXPECT_EQ(script.events(), "attempt, granted, released, attempt, granted, released");
@@ -44,7 +44,7 @@ TEST_F(CoordinatorIdle, ACallTakesItBeforeTheExpireIsAnswered) {
     ASSERT_EQ(next.answer, Answer::granted);
     EXPECT_EQ(script.release(next).answer, Answer::granted);
   }
-  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1600");
+  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1000");
   script.answer(Kind::granted);
   script.pass(100ms);
   end_release();
@@ -71,7 +71,7 @@ TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) {
   brief.answer(Kind::granted);
   brief.release(held);
   brief.answer(Kind::granted);
-  EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 1510");
+  EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 1000");
   brief.pass(9ms);
   Caller& next = brief.acquire(REENTRANT, 1s, 30s, Owner::make());
   brief.release(next);
@@ -81,12 +81,30 @@ TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) {
   brief.answer(Kind::granted);
 }
 
+TEST_F(CoordinatorIdle, ALongTimeIsUsedToItsEnd) {
+  CoordinatorSettings settings = with_idle_holds();
+  settings.cache = 2s;
+  Script patient(settings);
+  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
+  patient.answer(Kind::granted);
+  patient.release(held);
+  patient.answer(Kind::granted);
+  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 2750");
+  patient.pass(1'999ms);
+  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  patient.release(next);
+  EXPECT_EQ(patient.sent(), "");
+  patient.pass(1ms);
+  EXPECT_EQ(patient.sent(), "release 1");
+  patient.answer(Kind::granted);
+}
+
 TEST_F(CoordinatorIdle, EachCallMaySayForHowLongItIsKept) {
   Script plain(with_events(with_grants()));
   Caller& keeps = plain.acquire(REENTRANT, 1s, Lease(30s).cache(200ms));
   plain.answer(Kind::granted);
   plain.release(keeps);
-  EXPECT_EQ(plain.sent(), "acquire 1 30000, expire 1 1700");
+  EXPECT_EQ(plain.sent(), "acquire 1 30000, expire 1 1000");
   plain.answer(Kind::granted);
   plain.pass(199ms);
   Caller& next = plain.acquire(REENTRANT, 1s, Lease(30s).cache(0ms), Owner::make());
@@ -120,10 +138,26 @@ TEST_F(CoordinatorIdle, AHolderThatKeepsItForLongRenews) {
   script.answer(Kind::granted);
   EXPECT_GT(script.left(next), 29s);
   EXPECT_EQ(script.release(next).answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "expire 1 1550") << "its lease is short while it is idle";
+  EXPECT_EQ(script.sent(), "expire 1 1000") << "its lease is short while it is idle";
   script.answer(Kind::granted);
   script.pass(50ms);
   end_release();
+}
+
+// Most of the lease that the call asks for is left, so it needs no other one.
+TEST_F(CoordinatorIdle, AHolderWithAShortLeaseIsChecked) {
+  Caller& held = take(REENTRANT, 900ms);
+  script.answer(Kind::granted);
+  script.release(held);
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 1000");
+  script.pass(50ms);
+  Caller& next = take(REENTRANT, 900ms);
+  EXPECT_EQ(next.answer, Answer::granted);
+  script.pass(300ms);
+  EXPECT_EQ(script.sent(), "verify 1");
+  script.answer(Kind::gone);
+  EXPECT_TRUE(script.lost(next));
 }
 
 TEST_F(CoordinatorIdle, ARecallEndsIt) {
@@ -148,7 +182,7 @@ TEST_F(CoordinatorIdle, ItIsKeptAgainASecondAfterARecall) {
   Caller& next = take();
   script.answer(Kind::granted);
   script.release(next);
-  EXPECT_EQ(script.sent(), "acquire 2 30000, expire 2 1600");
+  EXPECT_EQ(script.sent(), "acquire 2 30000, expire 2 1000");
   script.answer(Kind::granted);
 }
 
@@ -163,7 +197,7 @@ TEST_F(CoordinatorIdle, EachRecallSoonAfterAnotherDoublesTheTimeWithoutOne) {
     script.release(held);
     const std::string sent = script.sent();
     script.answer(Kind::granted);
-    return sent == "expire " + id + " 1600";
+    return sent == "expire " + id + " 1000";
   };
   const auto recall = [&] {
     script.notify(Change::wanted);
@@ -266,7 +300,7 @@ TEST_F(CoordinatorIdle, AfterALostConnectionTheBackendIsAskedAgain) {
   EXPECT_EQ(script.sent(), "renew 1 30000");
   script.answer(Kind::granted);
   script.release(next);
-  EXPECT_EQ(script.sent(), "expire 1 1600");
+  EXPECT_EQ(script.sent(), "expire 1 1000");
   script.answer(Kind::granted);
 }
 
@@ -280,17 +314,17 @@ TEST_F(CoordinatorIdle, AnotherTypeGivesItBackFirst) {
 
 TEST_F(CoordinatorIdle, AShorterLeaseGivesItBackFirst) {
   become_idle();
-  take(REENTRANT, 1s);
-  EXPECT_EQ(script.sent(), "release 1, acquire 2 1000");
+  take(REENTRANT, 999ms);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 999");
   script.answer(Kind::granted);
   script.answer(Kind::granted);
 }
 
 TEST_F(CoordinatorIdle, AHoldWithAShortLeaseIsNotKept) {
-  Caller& held = script.acquire(REENTRANT, 1s, 1s);
+  Caller& held = script.acquire(REENTRANT, 1s, 600ms);
   script.answer(Kind::granted);
   script.release(held);
-  end_release("acquire 1 1000, release 1");
+  end_release("acquire 1 600, release 1");
 }
 
 TEST_F(CoordinatorIdle, EachCallOfFencedHasATokenOfItsOwn) {
@@ -342,7 +376,7 @@ TEST_F(CoordinatorIdle, AWaitingCallTakesOverAsUsual) {
   EXPECT_EQ(waits.answer, Answer::granted);
   EXPECT_EQ(script.sent(), "acquire 1 30000");
   script.release(waits);
-  EXPECT_EQ(script.sent(), "expire 1 1600");
+  EXPECT_EQ(script.sent(), "expire 1 1000");
   script.answer(Kind::granted);
 }
 

@@ -1,0 +1,172 @@
+// Scripted runs of holds that are kept idle at a backend whose requests may overtake one another:
+// an `expire` that is late must not end the lease of a call that has taken the hold.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "sim/idle/idle_fixture.hpp"
+
+namespace latchkey::inline v1::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using enum LockType;
+using Caller = Script::Caller;
+using Change = Notification::Kind;
+
+class CoordinatorIdleUnordered : public ::testing::Test {
+ protected:
+  static CoordinatorSettings settings() {
+    CoordinatorSettings its = with_events(with_idle_holds());
+    its.in_order = false;
+    return its;
+  }
+  Caller& take(LockType type = REENTRANT) { return script.acquire(type, 1s, 30s, Owner::make()); }
+  /// The only hold of the process has ended. The release waits.
+  Caller& release_first(LockType type = REENTRANT) {
+    Caller& held = take(type);
+    script.answer(Kind::granted);
+    Caller& release = script.release(held);
+    EXPECT_EQ(release.answer, Answer::pending);
+    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1000");
+    EXPECT_EQ(script.events(), "attempt, granted");
+    return release;
+  }
+  void end_release() {
+    EXPECT_EQ(script.sent(), "release 1");
+    script.answer(Kind::granted);
+  }
+
+  Script script{settings()};
+};
+
+TEST_F(CoordinatorIdleUnordered, TheReleaseWaitsForTheReplyAndCallsTakeItAfterwards) {
+  Caller& release = release_first();
+  script.answer(Kind::granted);
+  EXPECT_EQ(release.answer, Answer::granted);
+  EXPECT_EQ(script.events(), "released");
+  for (int round = 0; round < 3; ++round) {
+    Caller& next = take();
+    ASSERT_EQ(next.answer, Answer::granted);
+    EXPECT_EQ(script.release(next).answer, Answer::granted);
+  }
+  EXPECT_EQ(script.sent(), "");
+  script.pass(100ms);
+  end_release();
+}
+
+TEST_F(CoordinatorIdleUnordered, ACallThatComesBeforeTheReplyWaitsForIt) {
+  Caller& release = release_first();
+  Caller& first = take();
+  Caller& second = take();
+  EXPECT_EQ(first.answer, Answer::pending);
+  EXPECT_EQ(script.sent(), "");
+  script.answer(Kind::granted);
+  EXPECT_EQ(release.answer, Answer::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(second.answer, Answer::pending);
+  script.release(first);
+  EXPECT_EQ(second.answer, Answer::granted);
+  script.release(second);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(100ms);
+  end_release();
+}
+
+TEST_F(CoordinatorIdleUnordered, ACallOfTheSameOwnerReentersWithOneRenewal) {
+  release_first();
+  const Owner owner = Owner::make();
+  Caller& first = script.acquire(REENTRANT, 1s, 30s, owner);
+  Caller& inner = script.acquire(REENTRANT, 1s, 30s, owner);
+  script.answer(Kind::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(inner.answer, Answer::granted);
+}
+
+TEST_F(CoordinatorIdleUnordered, ReadsThatComeBeforeTheReplyShareIt) {
+  release_first(READ);
+  Caller& first = take(READ);
+  Caller& second = take(READ);
+  EXPECT_EQ(script.sent(), "acquire 2 30000") << "a READ waits for no READ";
+  while (script.open() > 0) script.answer(Kind::granted);
+  EXPECT_EQ(first.answer, Answer::granted);
+  EXPECT_EQ(second.answer, Answer::granted);
+}
+
+TEST_F(CoordinatorIdleUnordered, WithoutAReplyItIsReleasedBeforeAnybodyElseHasIt) {
+  Caller& release = release_first();
+  Caller& next = take();
+  script.answer(Kind::unknown);
+  EXPECT_EQ(script.sent(), "release 1");
+  EXPECT_EQ(release.answer, Answer::pending);
+  EXPECT_EQ(next.answer, Answer::pending);
+  script.answer(Kind::granted);
+  EXPECT_EQ(release.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  EXPECT_EQ(script.events(), "attempt, waiting, released");
+  script.answer(Kind::granted);
+  EXPECT_EQ(next.answer, Answer::granted);
+}
+
+TEST_F(CoordinatorIdleUnordered, AReplyThatNamesAWaiterEndsIt) {
+  Caller& release = release_first();
+  Outcome wanted = Script::of(Kind::granted);
+  wanted.wanted = true;
+  script.answer(wanted);
+  EXPECT_EQ(release.answer, Answer::granted);
+  end_release();
+  EXPECT_EQ(script.events(), "released, recalled");
+}
+
+TEST_F(CoordinatorIdleUnordered, ALossIsToldToTheRelease) {
+  Caller& release = release_first();
+  Caller& next = take();
+  script.answer(Kind::gone);
+  EXPECT_EQ(release.answer, Answer::lost);
+  EXPECT_EQ(script.events(), "attempt, waiting, lost");
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Kind::granted);
+  EXPECT_EQ(next.answer, Answer::granted);
+}
+
+TEST_F(CoordinatorIdleUnordered, ARecallOrALostConnectionEndsItBeforeTheReply) {
+  for (const Change change : {Change::wanted, Change::link_down, Change::changed}) {
+    Script each(settings());
+    Caller& held = each.acquire(REENTRANT, 1s, 30s);
+    each.answer(Kind::granted);
+    Caller& release = each.release(held);
+    EXPECT_EQ(each.sent(), "acquire 1 30000, expire 1 1000");
+    each.notify(change);
+    EXPECT_EQ(each.sent(), "release 1");
+    each.answer(Verb::release, Kind::granted);
+    EXPECT_EQ(release.answer, Answer::granted);
+    each.answer(Verb::expire, Kind::gone);
+  }
+}
+
+TEST_F(CoordinatorIdleUnordered, ClosingAnswersTheRelease) {
+  Caller& release = release_first();
+  script.close();
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Verb::release, Kind::granted);
+  EXPECT_EQ(release.answer, Answer::granted);
+  script.answer(Verb::expire, Kind::gone);
+  EXPECT_FALSE(script.unfinished());
+}
+
+// To ask after it is granted would leave a request that may be late.
+TEST_F(CoordinatorIdleUnordered, AReadThatOthersChangedIsGivenBack) {
+  release_first(READ);
+  script.answer(Kind::granted);
+  script.notify(Change::changed);
+  EXPECT_EQ(script.sent(), "");
+  Caller& next = take(READ);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
+  while (script.open() > 0) script.answer(Kind::granted);
+  EXPECT_EQ(next.answer, Answer::granted);
+}
+
+}  // namespace
+}  // namespace latchkey::inline v1::sim
