@@ -139,9 +139,11 @@ Violations Campaign::run_round(std::uint64_t seed) {
   history.calm = history.began + size_.calm_ms * millisecond;
   inject(history);
   history.healed = now();
-  await_healing(history);
+  const bool healed = await_healing(history);
   history.ended = now();
+  if (!healed) workers_.save_stacks();
   const std::string hung = workers_.rest(history.limits.hang_of_key);
+  if (healed && !hung.empty()) workers_.save_stacks();
   note_surprise(history);
   history.visits = workers_.visits();
   history.stalls = stalls_.take();
@@ -210,13 +212,17 @@ void Campaign::inject(History& history) {
   sleep_until(history.calm);  // for a plan without faults
 }
 
-void Campaign::await_healing(const History& history) {
-  if (settings_.client != Client::latchkey) return;  // no queue, so threads may starve
+bool Campaign::await_healing(const History& history) {
+  if (settings_.client != Client::latchkey) return true;  // no queue, so threads may starve
   const Nanos length = history.limits.hang_of_key + 1'000 * millisecond;
   const auto is_over = [&] {  // who had no processor meanwhile has as much more time
     return now() > history.healed + length + stalls_.length_since(history.healed);
   };
-  while (!workers_.all_granted_since(history.healed) && !is_over()) ::poll(nullptr, 0, 20);
+  bool healed = false;
+  while (!(healed = workers_.all_granted_since(history.healed)) && !is_over()) {
+    ::poll(nullptr, 0, 20);
+  }
+  return healed;
 }
 
 // It happened at some time in this round.

@@ -42,7 +42,8 @@ class Campaign {
   void draw_plan(std::uint64_t seed);
   void inject(History& history);
   void note_surprise(History& history);
-  void await_healing(const History& history);
+  /// Returns whether each thread, and each key, was granted once.
+  bool await_healing(const History& history);
   /// Adds what `judge` does not find: violations of linearizability and, if `rests`, leftovers.
   void look_further(const History& history, bool rests, Violations& found);
   void write_log(const History& history, const Violations& found) const;

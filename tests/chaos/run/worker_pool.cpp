@@ -148,6 +148,16 @@ std::string WorkerPool::rest(Nanos patience) {
   return "these worker:threads do not return from their calls:" + busy;
 }
 
+void WorkerPool::save_stacks() const {
+  for (const std::uint32_t worker : numbers_) {
+    const std::string id = std::to_string(places_.at(worker).process->id());
+    tests::Process({"gdb", "-p", id, "-batch", "-nx", "-ex", "info proc cmdline", "-ex",
+                    "thread apply all bt"},
+                   folder_ / "stacks.log")
+        .wait();
+  }
+}
+
 std::string WorkerPool::end() {
   state().phase = Phase::over;
   std::string failed;
