@@ -64,8 +64,8 @@ end
 if not held and (not head or head == owner) then
   local taken = take()
   if type(taken) == 'number' and head then
-    redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, owner)
+    redis.call('LPOP', queue)
     pcall(head_left, queue, timeouts, tonumber(ARGV[1]), ARGV[4], ARGV[5]) -- may fail
   end
   return taken

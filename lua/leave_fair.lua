@@ -23,8 +23,9 @@
 local left = redis.call('PTTL', KEYS[1])
 local first = redis.call('LINDEX', KEYS[2], '0') == ARGV[1]
 local held = redis.call('HDEL', KEYS[1], ARGV[1]) == 1
+local scored = redis.call('ZREM', KEYS[3], ARGV[1]) == 1 -- first: see parts/fair_queue.lua
 local queued = redis.call('LREM', KEYS[2], '0', ARGV[1]) > 0
-if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 and not queued and not held then
+if not scored and not queued and not held then
   return false
 end
 -- The owner has left. If a command fails from here on, waiters are not notified, and poll.

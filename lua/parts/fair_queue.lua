@@ -97,7 +97,8 @@ end
 local called_in_vain = 1 / 4096
 
 -- Drops expired heads, as all scripts of Redisson do first, dead ones, and heads without a score, which
--- would never expire. If a head was called in vain and is still gone after 2.5 s, its process has died, or
+-- would never expire. The score goes first, because nobody looks for one without a place, and a place
+-- without one is dropped. If a head was called in vain and is still gone after 2.5 s, its process has died, or
 -- its connection: drops all waiters of that Redisson client that are gone, and early, because a script of
 -- Redisson would drop the head alone. Returns the head and its score, or false.
 local function live_head(queue, timeouts, now, channel, sharded)
@@ -114,13 +115,14 @@ local function live_head(queue, timeouts, now, channel, sharded)
       local client = string.sub(head, 1, 36)
       for _, waiter in ipairs(redis.pcall('LRANGE', queue, '1', '200')) do
         local dies_too = string.sub(waiter, 1, 36) == client and is_gone(waiter, channel, sharded)
-        if dies_too and redis.pcall('LREM', queue, '1', waiter) == 1 then
+        if dies_too then
           redis.call('ZREM', timeouts, waiter)
+          redis.pcall('LREM', queue, '1', waiter)
         end
       end
     end
-    redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
+    redis.call('LPOP', queue)
   end
 end
 
@@ -173,17 +175,17 @@ end
 local function grant_head(lock, queue, timeouts, head, score, now, channel, sharded)
   local its_channel = channel .. ':' .. head
   if shares_queue(lock) or not is_ours(head) or not is_grantable(score) or
-     not is_heard(its_channel, sharded) or redis.pcall('HSET', lock, head, '1') ~= 1 then
+     not is_heard(its_channel, sharded) or redis.pcall('ZREM', timeouts, head) ~= 1 then
     return false
   end
   local message = head:match('%d+$') .. ' ' .. string.format('%.0f', now) .. ' 0'
-  if redis.pcall('PEXPIRE', lock, fair_grant_lease) ~= 1 or
+  if redis.pcall('HSET', lock, head, '1') ~= 1 or redis.pcall('PEXPIRE', lock, fair_grant_lease) ~= 1 or
      publish(its_channel, message, sharded) == 0 then
     redis.pcall('HDEL', lock, head)
+    redis.pcall('ZADD', timeouts, string.format('%.12f', score), head)
     return false
   end
   redis.pcall('LPOP', queue)
-  redis.pcall('ZREM', timeouts, head)
   head_left(queue, timeouts, fair_grant_lease, channel, sharded)
   return true
 end

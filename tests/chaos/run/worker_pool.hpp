@@ -52,8 +52,8 @@ class WorkerPool {
   std::string run();
   /// Ends a round. Returns the threads that still call after `patience`, as a sentence.
   std::string rest(Nanos patience);
-  /// Adds what each thread of each worker does to stacks.log, if gdb is installed. Stops the workers
-  /// for as long as gdb takes.
+  /// Adds what each thread of each worker does to stacks.log, if gdb is installed. Stops the
+  /// workers for as long as gdb takes.
   void save_stacks() const;
   /// Ends the workers. Returns those that failed or did not end, as a sentence.
   std::string end();

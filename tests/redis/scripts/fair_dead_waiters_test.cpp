@@ -136,6 +136,39 @@ TEST_F(FairDeadWaiters, AJavaWaiterThatListensBlocksAFreeLockForFifteenSeconds) 
   EXPECT_EQ(acquire(4).kind, Kind::busy);
 }
 
+/// A user may not use `command` for as long as it lives.
+class Forbidden {
+ public:
+  Forbidden(RedisClient& redis, std::string command) : redis_(redis), command_(std::move(command)) {
+    redis_({"ACL", "SETUSER", "default", "-" + command_});
+  }
+  Forbidden(const Forbidden&) = delete;
+  Forbidden& operator=(const Forbidden&) = delete;
+  ~Forbidden() { redis_({"ACL", "SETUSER", "default", "+" + command_}); }
+
+ private:
+  RedisClient& redis_;
+  const std::string command_;
+};
+
+// Nobody looks for the score of an owner that has no place.
+TEST_F(FairDeadWaiters, WithoutZremNoScoreIsLeftOfAWaiterThatHasNoPlace) {
+  for (const std::uint64_t number : {1U, 2U, 3U}) acquire(number);
+  {
+    const Forbidden zrem(redis, "zrem");
+    EXPECT_EQ(leave(3), Kind::refused);
+    set_score(owner(2), -1);
+    EXPECT_EQ(acquire(3).kind, Kind::refused);
+    EXPECT_EQ(queue(), owners({2, 3}));
+    const Subscriber alive = subscribe({channel_of(2)});
+    EXPECT_EQ(release(1), Kind::granted);
+    EXPECT_EQ(queue(), owners({2, 3})) << "it is not granted the lock, and keeps its place";
+  }
+  EXPECT_EQ(leave(3), Kind::granted);
+  EXPECT_EQ(acquire(4).kind, Kind::granted) << "the first is dead";
+  EXPECT_EQ(redis({"EXISTS", queue_key, scores_key}).integer(), 0);
+}
+
 TEST_F(FairDeadWaiters, ALongScoreOfTheHeadIsCutWhenTheLockIsFree) {
   const Subscriber alive = subscribe({java_channel(9)});
   java_waits(9, 900'000);  // a release by Java does not change the score
