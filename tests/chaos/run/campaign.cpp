@@ -189,8 +189,11 @@ void Campaign::inject(History& history) {
                               .key = is_of_holder(planned.kind) ? no_key : planned.key,
                               .strength = planned.strength,
                               .excuses = traits(planned.kind).excuses});
+    // A tool that gives up while it may not leave the queue ends all the same.
+    const bool has_tools = settings_.deployment == DeploymentKind::tool;
     const bool abandons = planned.kind == FaultKind::client_kill || is_of_tool(planned.kind) ||
-                          traits(planned.kind).has(may_forget);
+                          traits(planned.kind).has(may_forget) ||
+                          (has_tools && planned.kind == FaultKind::forbidden_command);
     if (abandons) leftovers_.note_abandoned_places();
   }
   sort_stably(steps, &Step::at);
