@@ -64,7 +64,6 @@ class HoldTable {
     end_joining(hold);
     held_.erase(hold);
     hold.stage = Stage::idle;
-    hold.owner = Owner::nobody();
     idle_ = &hold;
   }
   void set_held_again(RemoteHold& idle, Owner owner) noexcept {

@@ -102,6 +102,7 @@ void IdleHold::end_local_hold(Coordinator& home, RemoteHold& hold, Call* call) {
     home.report(Event::Kind::released, hold);
   }
   hold.end_reported = true;
+  hold.owner = Owner::nobody();
   hold.stop = std::stop_source(std::nostopstate);
   hold.end_revocation();
   hold.limits.clear();

@@ -152,7 +152,7 @@ class RemoteHold {
   // Calls that wait for it.
   Call* call = nullptr;              ///< claim: the waiting acquire; null once it gave up
   IntrusiveList<Call> renewals;      ///< held: extends and re-entries that need a longer lease
-  Call* release_waiter = nullptr;    ///< releasing: waits for the outcome
+  Call* release_waiter = nullptr;    ///< releasing, retained, idle: waits for the outcome
   Call* downgrade_waiter = nullptr;  ///< held: waits for the downgrade
 
   // Links of the table of holds.

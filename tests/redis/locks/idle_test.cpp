@@ -310,6 +310,9 @@ TEST_F(RedisIdle, TheListenerIsToldOfEachUseAndOfTheRecall) {
   for (const Event& event : recorder.of(Event::Kind::granted)) cached += event.cached ? "1" : "0";
   EXPECT_EQ(cached, "011");
   EXPECT_EQ(recorder.count(Event::Kind::released), 3U) << "a recall ends no hold";
+  for (const Event& event : recorder.of(Event::Kind::released)) {
+    EXPECT_EQ(event.owner, recorder.of(Event::Kind::granted).front().owner);
+  }
 }
 
 TEST_F(RedisIdle, AServerThatDoesNotTellRefusesACallsCache) {
