@@ -27,7 +27,7 @@ def tables_of(log, path):
     """{deployment: ({figure: (number, unit)}, {fault: times})}, and the seed."""
     found, deployment, table, seed = {}, None, None, None
     for line in log.splitlines():
-        if match := re.match(r"seed (\d+), deployment (\w+)$", line):
+        if match := re.match(r"seed (\d+), deployment ([\w-]+)$", line):
             deployment = match[2]
             seed = seed or match[1]  # each deployment has the next one
             found[deployment] = ({}, {})
