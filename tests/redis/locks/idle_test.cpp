@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <latchkey/decorate.hpp>
@@ -99,6 +100,19 @@ TEST_F(RedisIdle, ItIsFreeWhenItsTimeIsOver) {
   const Locks locks = keeping(200ms);
   use(locks, "k");
   EXPECT_TRUE(await_free("k"));
+}
+
+// If this process dies, others wait for the rest.
+TEST_F(RedisIdle, ItEndsAtTheServerSoonAfterItsTime) {
+  for (const auto& [cache, most] : {std::pair(250ms, 1'000), std::pair(2'000ms, 2'750)}) {
+    const Locks locks = keeping(cache);
+    const std::string key = "k" + std::to_string(most);
+    use(locks, key);
+    EXPECT_TRUE(eventually([&] {
+      const long long left = client_({"PTTL", key}).integer();
+      return left > 0 && left <= most;
+    })) << most;
+  }
 }
 
 TEST_F(RedisIdle, WithAdaptiveAKeyIsKeptThatIsUsedAgainSoon) {
