@@ -183,6 +183,10 @@ local function grant_head(lock, queue, timeouts, head, score, now, channel, shar
      publish(its_channel, message, sharded) == 0 then
     redis.pcall('HDEL', lock, head)
     redis.pcall('ZADD', timeouts, string.format('%.12f', score), head)
+    local keep = redis.pcall('PTTL', queue) -- both have the same TTL, which the last score took along
+    if type(keep) == 'number' and keep > 0 then
+      redis.pcall('PEXPIRE', timeouts, keep)
+    end
     return false
   end
   redis.pcall('LPOP', queue)

@@ -394,11 +394,11 @@ class Coordinator {
   void on_expire_reply(RemoteHold& hold, const Outcome& outcome);
   /// Answers the call that waits until the backend knows when the hold ends.
   void answer_retained(RemoteHold& hold, Answer result);
-  /// Releases `hold`, whose local holds have ended. `call` waits for the outcome; null: nobody.
-  void start_release(RemoteHold& hold, Call* call);
+  /// Releases `hold`. `call` waits for the outcome since `asked`, or from now on; null: nobody.
+  void start_release(RemoteHold& hold, Call* call, Clock::time_point asked = {});
   /// Releases what came or will come of `claim`, which its call gave up.
   void abandon(RemoteHold& claim);
-  void send_release(RemoteHold& hold);
+  void send_release(RemoteHold& hold, Clock::time_point asked = {});
   void on_release_reply(RemoteHold& hold, Outcome& outcome);
   void repeat_or_erase(RemoteHold& hold, bool confirmed, const Outcome& outcome);
   void report_end(RemoteHold& hold, const Outcome& outcome);

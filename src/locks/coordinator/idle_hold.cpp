@@ -76,8 +76,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
     hold.idle_bound = later(home.now(), learns ? longest_adaptive_cache : hold.cache);
   }
   hold.idle_until = std::min(hold.idle_bound, later(home.now(), time_of(home, hold)));
-  const bool renewed = hold.deadline_point() > end_of_idle_lease(home, hold);
-  if (!hold.check.in_flight() && (hold.recall == Recall::unasked || renewed)) expire(home, hold);
+  if (!hold.check.in_flight() && hold.recall == Recall::unasked) expire(home, hold);
   if (awaits_reply(home, hold)) {
     hold.release_waiter = call;
   } else {
@@ -86,10 +85,6 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
   home.holds_.due_by(hold.due());
   home.unsubscribe_if_unused();
   return true;
-}
-
-Clock::time_point IdleHold::end_of_idle_lease(Coordinator& home, const RemoteHold& hold) {
-  return std::max(later(hold.idle_bound, idle_rest), later(home.now(), idle_lease));
 }
 
 bool IdleHold::awaits_reply(const Coordinator& home, const RemoteHold& hold) {
@@ -113,8 +108,8 @@ void IdleHold::end_local_hold(Coordinator& home, RemoteHold& hold, Call* call) {
 // the lease from the moment that it is sent.
 void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
   if (!home.settings().announcement.empty()) home.announce(hold);
-  const Clock::duration left = end_of_idle_lease(home, hold) - home.now();
-  const milliseconds lease = home.settings().offered_lease(std::chrono::ceil<milliseconds>(left));
+  const auto left = std::chrono::ceil<milliseconds>(hold.idle_bound - home.now()) + idle_rest;
+  const milliseconds lease = home.settings().offered_lease(std::max(left, idle_lease));
   home.send_check(hold, Verb::expire, lease);
   if (!hold.check.in_flight()) return;
   hold.recall = Recall::asked;
@@ -162,9 +157,11 @@ void IdleHold::grant(Coordinator& home, RemoteHold& hold, Call& call) {
 }
 
 void IdleHold::grant_to_waiting(Coordinator& home, RemoteHold& hold) {
-  Call* const first = home.waiters_.front();
-  if (first == nullptr) return;
-  if (first->hold != nullptr || !may_take(home, hold, *first)) return end(home);
+  if (home.waiters_.empty()) return;
+  Call* const first =
+      home.waiters_.front();  // null: a FAIR call waits, which tells nobody of itself
+  const bool suits = first != nullptr && first->hold == nullptr && may_take(home, hold, *first);
+  if (!suits) return end(home);
   home.waiters_.remove(*first);
   grant(home, hold, *first);
   home.dispatch_waiters();  // READs join it
@@ -183,7 +180,10 @@ void IdleHold::end(Coordinator& home) {
     home.answer_lost(*std::exchange(call, nullptr), *hold);
   }
   home.ask_for_others(*hold);
-  home.start_release(*hold, call);
+  if (call == nullptr) return home.start_release(*hold, nullptr);
+  // The `expire` may have run: from its deadline on the hold may have ended by itself.
+  hold->retention.until = hold->deadline_point();
+  home.start_release(*hold, call, hold->check.request.sent);
 }
 
 const RemoteHold* IdleHold::of(const Coordinator& home) noexcept { return home.holds_.idle(); }
@@ -238,7 +238,8 @@ void IdleHold::on_change(Coordinator& home, bool of_one_key) {
 
 void IdleHold::report_recall(Coordinator& home) {
   const RemoteHold* const hold = home.holds_.idle();
-  if (hold != nullptr && home.reports(Event::Kind::recalled)) {
+  const bool is_idle = hold != nullptr && hold->end_reported;
+  if (is_idle && home.reports(Event::Kind::recalled)) {
     home.report(Event::Kind::recalled, *hold);
   }
 }

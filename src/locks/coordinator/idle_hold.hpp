@@ -76,9 +76,6 @@ class IdleHold {
   static void learn_of_release(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_keep(Coordinator& home, const RemoteHold& hold);
   [[nodiscard]] static bool may_take(Coordinator& home, const RemoteHold& hold, const Call& call);
-  /// When the backend is to end `hold`, from now on.
-  [[nodiscard]] static Clock::time_point end_of_idle_lease(Coordinator& home,
-                                                           const RemoteHold& hold);
   static void expire(Coordinator& home, RemoteHold& hold);
   /// Whether the release waits for the reply to the `expire` that is in flight, and with it all
   /// calls.

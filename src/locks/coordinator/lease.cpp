@@ -185,6 +185,8 @@ void Coordinator::check_again_if_wanted(RemoteHold& hold) {
 bool Coordinator::on_renewed(RemoteHold& hold) {
   if (hold.check.request.verb == Verb::renew) {
     if (!hold.move_deadline_by_check()) return false;
+    // The backend tells of changes until the next one, and of none that this process has made.
+    if (hold.recall == RemoteHold::Recall::asked) hold.recall = RemoteHold::Recall::unasked;
     if (hold.joiners > 0) renew_joiners(hold);
     if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }

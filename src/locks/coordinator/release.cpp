@@ -197,15 +197,15 @@ void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
   dispatch_waiters();
 }
 
-void Coordinator::start_release(RemoteHold& hold, Call* call) {
+void Coordinator::start_release(RemoteHold& hold, Call* call, Clock::time_point asked) {
   holds_.set_releasing(hold);
   hold.release_waiter = call;
   hold.check.due_at = Clock::never();
   if (hold.presence != Presence::possible) return erase_if_done(hold);
-  send_release(hold);
+  send_release(hold, asked);
 }
 
-void Coordinator::send_release(RemoteHold& hold) {
+void Coordinator::send_release(RemoteHold& hold, Clock::time_point asked) {
   if (hold.release.in_flight()) return;
   if (!can_submit()) {
     hold.release.repeat_at = later(now(), repeat_pause);
@@ -219,6 +219,7 @@ void Coordinator::send_release(RemoteHold& hold) {
   const bool unsure = hold.type_is_unsure() || may_be_write_again(hold);
   prepare(hold.release.request, queued || unsure ? Verb::leave : Verb::release, hold, now());
   if (unsure) hold.release.request.type = LockType::WRITE;
+  if (asked != Clock::time_point{}) hold.release.request.sent = asked;
   // If no call waits for the outcome, the timer thread drives the backend for it, as long as
   // something is due.
   hold.release.start(hold.release_waiter != nullptr ? Clock::never() : later(now(), repeat_pause));
@@ -231,6 +232,7 @@ void Coordinator::on_release_reply(RemoteHold& hold, Outcome& outcome) {
   const bool confirmed =
       outcome.kind == Outcome::Kind::granted || outcome.kind == Outcome::Kind::gone;
   if (confirmed) hold.presence = Presence::released;
+  if (confirmed && hold.has_expired(now())) outcome.kind = Outcome::Kind::granted;
   note_others(hold, outcome);
   if (hold.stage == Stage::held) return;  // the Locks were closed while it was held
   if (hold.was_held()) report_end(hold, outcome);

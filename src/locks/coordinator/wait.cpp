@@ -214,7 +214,7 @@ bool Coordinator::nobody_knows_holder(Call& call) {
   if (busy_at_ >= call.asked) return false;
   const bool silent = shard_->link_is_down || later(silent_since(), call.grace) <= now();
   if (const RemoteHold* const blocker = blocker_of(call.type)) {
-    return blocker->stage == Stage::releasing && silent;
+    return blocker->stage != Stage::held && silent;
   }
   if (!waiters_.front_has_started()) return silent;
   const Call& front = *waiters_.front();
@@ -231,6 +231,7 @@ Clock::time_point Coordinator::silent_since() noexcept {
   holds_.for_each([&](const RemoteHold& hold) {
     if (hold.acquire.in_flight()) since = std::min(since, hold.acquire.request.sent);
     if (hold.release.in_flight()) since = std::min(since, hold.release.request.sent);
+    if (hold.check.in_flight(Verb::expire)) since = std::min(since, hold.check.request.sent);
   });
   return since;
 }

@@ -132,7 +132,10 @@ bool Session::on_script_reply(const redisReply& reply, InFlightCommand& command,
   }
   try {
     delivery.outcome = read_outcome(*request, reply, *call_settings_.layout);
-    if (request->recall && !is_recalled(command)) delivery.outcome.wanted = true;
+    const bool is_idle = delivery.outcome.kind == Outcome::Kind::granted && request->recall;
+    if (is_idle && !is_recalled(command)) {
+      delivery.outcome = outcome_of(Outcome::Kind::refused, "nobody would tell of those who wait");
+    }
     idle_.on_reply(*request, delivery.outcome, last_received_at_);
   } catch (const std::bad_alloc&) {
     delivery.outcome = outcome_of(Outcome::Kind::unknown, "out of memory");

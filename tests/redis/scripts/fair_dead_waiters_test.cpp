@@ -169,6 +169,18 @@ TEST_F(FairDeadWaiters, WithoutZremNoScoreIsLeftOfAWaiterThatHasNoPlace) {
   EXPECT_EQ(redis({"EXISTS", queue_key, scores_key}).integer(), 0);
 }
 
+TEST_F(FairDeadWaiters, AWaiterThatIsNotGrantedTheLockKeepsItsScoreAndItsEnd) {
+  const Subscriber alive = subscribe({channel_of(2)});
+  for (const std::uint64_t number : {1U, 2U}) acquire(number);
+  {
+    const Forbidden hset(redis, "hset");
+    EXPECT_EQ(release(1), Kind::granted);
+  }
+  EXPECT_EQ(queue(), owners({2}));
+  expect_score(2, 5'000);
+  EXPECT_GT(redis({"PTTL", scores_key}).integer(), 0);
+}
+
 TEST_F(FairDeadWaiters, ALongScoreOfTheHeadIsCutWhenTheLockIsFree) {
   const Subscriber alive = subscribe({java_channel(9)});
   java_waits(9, 900'000);  // a release by Java does not change the score

@@ -44,6 +44,8 @@ bool does_without(std::string_view script, std::string_view command) {
   if (is_of_process_queue(script, command)) return true;
   // head_left() of parts/fair_queue.lua calls these after the essential steps.
   if (command == "persist" || (command == "lrange" && script != "inspect")) return true;
+  // A waiter that is not granted the lock gets its score back, with the TTL that it had.
+  if (command == "pttl" && (script == "release_fair" || script == "force_release")) return true;
   // HDEL undoes an acquire whose PEXPIRE was refused.
   const bool one = script.starts_with("acquire") && script != "acquire_all";
   const bool drops_readers = script == "acquire_read" || script == "acquire_write";

@@ -111,7 +111,7 @@ TEST_F(SessionInCluster, ALockThatBecomesIdleIsNotSentAgainLater) {
   EXPECT_EQ(sink.outcomes[0].kind, Kind::unknown);
 }
 
-TEST_F(SessionInCluster, ALockOfWhichTheNodeTellsNothingIsWantedAtOnce) {
+TEST_F(SessionInCluster, ALockOfWhichTheNodeTellsNothingIsNotIdle) {
   for (const bool asking : {false, true}) {
     Request& idle = request(Verb::expire, "k");
     idle.recall = true;
@@ -120,7 +120,7 @@ TEST_F(SessionInCluster, ALockOfWhichTheNodeTellsNothingIsWantedAtOnce) {
     sink.outcomes.clear();
     say(asking ? "+OK\r\n:0\r\n" : ":0\r\n");
     ASSERT_EQ(sink.outcomes.size(), 1U);
-    EXPECT_TRUE(sink.outcomes[0].wanted);
+    EXPECT_EQ(sink.outcomes[0].kind, Kind::refused);
   }
 }
 

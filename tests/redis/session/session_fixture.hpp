@@ -32,7 +32,6 @@ class RecordingSink final : public Sink {
     Kind kind;
     std::string text;
     bool never_ran;
-    bool wanted;
   };
   struct RecordedNotification {
     Notification::Kind kind;
@@ -41,8 +40,8 @@ class RecordingSink final : public Sink {
   };
 
   void completed(Request& request, Outcome&& outcome) noexcept override {
-    outcomes.push_back({&request, outcome.kind, outcome.reason + outcome.holder, outcome.never_ran,
-                        outcome.wanted});
+    outcomes.push_back(
+        {&request, outcome.kind, outcome.reason + outcome.holder, outcome.never_ran});
   }
   void notified(const Notification& notification) noexcept override {
     notifications.push_back({notification.kind, std::string(notification.key), notification.id});

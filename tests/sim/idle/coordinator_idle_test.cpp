@@ -160,6 +160,27 @@ TEST_F(CoordinatorIdle, AHolderWithAShortLeaseIsChecked) {
   EXPECT_TRUE(script.lost(next));
 }
 
+// A renewal is a change of the key that the backend tells to nobody, and the last that it watches.
+TEST_F(CoordinatorIdle, AfterARenewalTheBackendIsAskedAgainHoweverShortTheLease) {
+  CoordinatorSettings settings = with_idle_holds();
+  settings.cache = 10s;
+  Script patient(settings);
+  Caller& held = patient.acquire(REENTRANT, 1s, 2s);
+  patient.answer(Kind::granted);
+  patient.release(held);
+  patient.answer(Kind::granted);
+  patient.pass(1s);
+  Caller& next = patient.acquire(REENTRANT, 1s, 2s, Owner::make());
+  patient.pass(50ms);
+  EXPECT_EQ(patient.sent(), "acquire 1 2000, expire 1 10750, renew 1 2000");
+  patient.answer(Kind::granted);
+  patient.release(next);
+  EXPECT_EQ(patient.sent(), "expire 1 9700");
+  patient.answer(Kind::granted);
+  patient.notify(Change::wanted);
+  patient.answer(Kind::granted);
+}
+
 TEST_F(CoordinatorIdle, ARecallEndsIt) {
   become_idle();
   script.notify(Change::wanted);

@@ -120,6 +120,51 @@ TEST_F(CoordinatorIdleUnordered, AReplyThatNamesAWaiterEndsIt) {
   EXPECT_EQ(script.events(), "released, recalled");
 }
 
+// Whether the `expire` ran is not known.
+TEST_F(CoordinatorIdleUnordered, WhatIsGoneOnceItsShortLeaseIsOverWasReleased) {
+  for (const auto wait : {0ms, 900ms}) {
+    Script each(settings());
+    Caller& held = each.acquire(REENTRANT, 1s, 30s);
+    each.answer(Kind::granted);
+    Caller& release = each.release(held);
+    each.pass(100ms);
+    EXPECT_EQ(each.sent(), "acquire 1 30000, expire 1 1000, release 1");
+    each.pass(wait);
+    static_cast<void>(each.events());
+    each.answer(Verb::release, Kind::gone);
+    EXPECT_EQ(release.answer, wait == 0ms ? Answer::lost : Answer::granted);
+    EXPECT_EQ(each.events(), wait == 0ms ? "lost" : "released");
+    each.answer(Verb::expire, Kind::gone);
+  }
+}
+
+// It takes a place in the queue, which the server does not tell to the process that has taken it.
+TEST_F(CoordinatorIdleUnordered, AFairCallThatComesBeforeTheReplyEndsIt) {
+  release_first();
+  Caller& fair = take(FAIR);
+  EXPECT_EQ(script.sent(), "acquire 2 30000");
+  script.answer(Verb::expire, Kind::granted);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Verb::release, Kind::granted);
+  script.answer(Verb::acquire, Kind::granted);
+  EXPECT_EQ(fair.answer, Answer::granted);
+}
+
+TEST_F(CoordinatorIdleUnordered, ACallThatWaitsForABackendThatDoesNotAnswerIsUnavailable) {
+  release_first();
+  CoordinatorSettings silent = settings();
+  silent.cache = 10s;
+  Script patient(silent);
+  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
+  patient.answer(Kind::granted);
+  patient.release(held);
+  Caller& next = patient.acquire(REENTRANT, 6s, 30s, Owner::make());
+  patient.pass(6s);
+  EXPECT_EQ(next.answer, Answer::unavailable);
+  while (patient.open() > 0) patient.answer(Kind::granted);
+  script.answer(Kind::granted);
+}
+
 TEST_F(CoordinatorIdleUnordered, ALossIsToldToTheRelease) {
   Caller& release = release_first();
   Caller& next = take();
