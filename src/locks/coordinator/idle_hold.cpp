@@ -156,10 +156,10 @@ void IdleHold::grant(Coordinator& home, RemoteHold& hold, Call& call) {
   if (hold.type == LockType::READ) home.offer_to_reads(hold);
 }
 
+// A FAIR call that waits has a place at the backend, which does not tell this process of it.
 void IdleHold::grant_to_waiting(Coordinator& home, RemoteHold& hold) {
   if (home.waiters_.empty()) return;
-  Call* const first =
-      home.waiters_.front();  // null: a FAIR call waits, which tells nobody of itself
+  Call* const first = home.waiters_.front();
   const bool suits = first != nullptr && first->hold == nullptr && may_take(home, hold, *first);
   if (!suits) return end(home);
   home.waiters_.remove(*first);
