@@ -340,8 +340,8 @@ void Coordinator::on_grant(RemoteHold& claim, std::uint64_t token) {
   const bool fair = claim.type == LockType::FAIR;
   const auto lease = std::min<milliseconds>(claim.lease, fair ? fair_grant_lease : grant_lease);
   const Clock::time_point deadline = end_of_lease(claim.place.sent_at, lease);
-  const auto enough = std::min<Clock::duration>(lease / 2, least_rest);
-  const bool too_little = (fair && deadline - now() < enough) || claim.delay.count() != 0;
+  const bool ends_soon = fair && deadline - now() < least_rest_of(lease);
+  const bool too_little = ends_soon || claim.delay.count() != 0;
   // One more attempt finds the hold, with its lock_delay, or confirms it if grants are not offered.
   if (too_little || !settings().grants) return retry_now(claim);
   claim.place.number = 0;

@@ -58,8 +58,8 @@ inline bool Coordinator::two_thirds_remain(const RemoteHold& hold,
 /// Whether enough is left of the lease for a renewal to be answered: a call that asked for `wanted`
 /// may then begin with the hold. One that was idle has a short lease of its own.
 inline bool Coordinator::enough_remains(const RemoteHold& hold, std::chrono::milliseconds wanted) {
-  const Clock::duration most = hold.was_idle() ? least_idle_rest : least_rest;
-  return hold.deadline_point() - now() >= std::min<Clock::duration>(wanted / 2, most);
+  const std::chrono::milliseconds least = hold.was_idle() ? least_idle_rest : least_rest;
+  return hold.deadline_point() - now() >= least_rest_of(wanted, least);
 }
 
 /// Whether a copy of an unanswered acquire may run after the release, because the backend does not

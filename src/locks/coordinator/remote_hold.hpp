@@ -36,10 +36,16 @@ inline constexpr std::chrono::seconds longest_repeat_pause{8};
 inline constexpr std::chrono::milliseconds watched_from{200};
 inline constexpr std::chrono::milliseconds watched_by{500};
 
-/// A hold is given to a call if that much is left to renew it, or half of what the call asked for.
-/// The second is for one that is or was idle, and that much is left of each that is kept.
+/// So much is left of a hold that a call begins with, so that a renewal can be answered. The second
+/// is for one that is or was idle, and is left of each that is kept.
 inline constexpr std::chrono::milliseconds least_rest{1'000};
 inline constexpr std::chrono::milliseconds least_idle_rest{600};
+
+/// A call that asked for `wanted` begins with a half of that, too.
+[[nodiscard]] inline std::chrono::milliseconds least_rest_of(
+    std::chrono::milliseconds wanted, std::chrono::milliseconds least = least_rest) noexcept {
+  return std::min(wanted / 2, least);
+}
 
 /// A claim on the backend under one id: requested, held, and released once.
 ///

@@ -221,11 +221,10 @@ bool Campaign::await_healing(const History& history) {
   const auto is_over = [&] {  // who had no processor meanwhile has as much more time
     return now() > history.healed + length + stalls_.length_since(history.healed);
   };
-  bool healed = false;
-  while (!(healed = workers_.all_granted_since(history.healed)) && !is_over()) {
-    ::poll(nullptr, 0, 20);
+  for (; !workers_.all_granted_since(history.healed); ::poll(nullptr, 0, 20)) {
+    if (is_over()) return false;
   }
-  return healed;
+  return true;
 }
 
 // It happened at some time in this round.

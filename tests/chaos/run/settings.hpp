@@ -15,17 +15,17 @@
 namespace latchkey::chaos {
 
 enum class DeploymentKind : std::uint8_t {
-  all,        ///< each of those of Redis, for a part of the time
-  stores,     ///< each of those of other stores, for a part of the time
-  single,     ///< one server, and a fault proxy for each worker
-  cluster,    ///< three nodes
-  sentinel,   ///< a master, two replicas and three sentinels
-  confirmed,  ///< as `sentinel`, and both replicas confirm each grant
-  quorum,     ///< three servers, of which the first one is disturbed
-  tool,       ///< one server, and a worker that locks with `latchkey run`
-  idle,       ///< one server, and workers that keep what they have released
-  idle_cluster,
-  redisson,  ///< one server, and a worker that locks with Redisson; not one of `all`
+  all,           ///< each of those of Redis, for a part of the time
+  stores,        ///< each of those of other stores, for a part of the time
+  single,        ///< one server, and a fault proxy for each worker
+  cluster,       ///< three nodes
+  sentinel,      ///< a master, two replicas and three sentinels
+  confirmed,     ///< as `sentinel`, and both replicas confirm each grant
+  quorum,        ///< three servers, of which the first one is disturbed
+  tool,          ///< one server, and a worker that locks with `latchkey run`
+  idle,          ///< one server, and workers that keep what they have released
+  idle_cluster,  ///< three nodes, and workers as those of `idle`
+  redisson,      ///< one server, and a worker that locks with Redisson; not one of `all`
   etcd,
   mongodb,  ///< FerretDB
   mysql,    ///< MariaDB
@@ -57,9 +57,9 @@ struct Settings {
 
 inline constexpr const char* usage =
     "latchkey_chaos [--for 10min] [--seed N] [--workers N] [--threads N] [--only 3,7|none]\n"
-    "               [--deployment all|single|cluster|sentinel|confirmed|quorum|tool|idle|\n"
-    "                             "
-    "idle-cluster|redisson|stores|etcd|mongodb|mysql|postgresql|zookeeper]\n"
+    "               [--deployment all|single|cluster|sentinel|confirmed|quorum|tool|\n"
+    "                             idle|idle-cluster|redisson|stores|etcd|mongodb|mysql|\n"
+    "                             postgresql|zookeeper]\n"
     "               [--without 1,3] [--kind TEXT,...] [--shorten 12]\n"
     "               [--client latchkey|no-lock|reply-lease|thread-id|never-lost]\n"
     "latchkey_chaos --replay FILE [OPTION...]\n"

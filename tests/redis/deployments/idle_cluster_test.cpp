@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,10 +12,10 @@
 
 #include <latchkey/locks.hpp>
 
+#include "support/idle_locks.hpp"
 #include "support/polling.hpp"
 #include "support/recorder.hpp"
 #include "support/servers/redis_cluster.hpp"
-#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -25,11 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using enum LockType;
 
-class RedisClusterIdle : public ::testing::Test {
+class RedisClusterIdle : public IdleLocksTest {
  protected:
-  /// Far longer than anything here takes that ends an idle lock.
-  static constexpr auto long_time = 10s;
-
   static RedisCluster& cluster() {
     static RedisCluster one({.masters = 3, .replicas = 0, .node_timeout = 15s});
     return one;
@@ -46,11 +41,6 @@ class RedisClusterIdle : public ::testing::Test {
   static Locks keeping(const std::string& kind = "auto") {
     return connect({.cache = long_time}, kind);
   }
-  static void use(const Locks& locks, std::string_view key, LockType type = REENTRANT) {
-    std::optional<Hold> hold = locks.try_acquire(key, {.type = type, .wait = long_time});
-    ASSERT_TRUE(hold) << key;
-    EXPECT_TRUE(hold->release());
-  }
   static std::size_t owner_of(std::string_view key) {
     return cluster().owner_of(cluster().slot_of(key));
   }
@@ -66,15 +56,6 @@ class RedisClusterIdle : public ::testing::Test {
   }
   static bool await_free(std::string_view key) {
     return eventually([&] { return !is_locked(key); });
-  }
-  /// Whether `action` takes far less than the time for which a lock is kept.
-  static ::testing::AssertionResult is_soon(const std::function<void()>& action) {
-    const Stalls stalls;
-    const auto begin = std::chrono::steady_clock::now();
-    action();
-    const auto took = std::chrono::steady_clock::now() - begin - stalls.total();
-    if (took < long_time / 2) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << "after " << took / 1ms << " ms";
   }
 };
 

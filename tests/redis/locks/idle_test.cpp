@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,10 +22,10 @@
 #include <latchkey/locks.hpp>
 
 #include "support/event_counter.hpp"
+#include "support/idle_locks.hpp"
 #include "support/recorder.hpp"
 #include "support/servers/fault_proxy.hpp"
 #include "support/servers/redis_server.hpp"
-#include "support/stalls.hpp"
 
 namespace latchkey::tests {
 namespace {
@@ -35,11 +34,8 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using enum LockType;
 
-class RedisIdle : public ::testing::Test {
+class RedisIdle : public IdleLocksTest {
  protected:
-  /// Far longer than anything here takes that ends an idle lock.
-  static constexpr auto long_time = 10s;
-
   void SetUp() override {
     if (!connect().capabilities().recalls) GTEST_SKIP() << "the server does not tell of waiters";
   }
@@ -50,23 +46,9 @@ class RedisIdle : public ::testing::Test {
   [[nodiscard]] Locks keeping(std::chrono::milliseconds cache = long_time) const {
     return connect({.cache = cache});
   }
-  static void use(const Locks& locks, std::string_view key, LockType type = REENTRANT) {
-    std::optional<Hold> hold = locks.try_acquire(key, {.type = type, .wait = long_time});
-    ASSERT_TRUE(hold) << key;
-    EXPECT_TRUE(hold->release());
-  }
   bool is_locked(std::string_view key) { return client_({"EXISTS", key}).integer() == 1; }
   bool await_free(std::string_view key) {
     return eventually([&] { return !is_locked(key); });
-  }
-  /// Whether `action` takes far less than the time for which a lock is kept.
-  static ::testing::AssertionResult is_soon(const std::function<void()>& action) {
-    const Stalls stalls;
-    const auto begin = std::chrono::steady_clock::now();
-    action();
-    const auto took = std::chrono::steady_clock::now() - begin - stalls.total();
-    if (took < long_time / 2) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << "after " << took / 1ms << " ms";
   }
   /// The time to live of the lock once it is short.
   bool await_short_lease(std::string_view key) {

@@ -136,21 +136,6 @@ TEST_F(FairDeadWaiters, AJavaWaiterThatListensBlocksAFreeLockForFifteenSeconds) 
   EXPECT_EQ(acquire(4).kind, Kind::busy);
 }
 
-/// A user may not use `command` for as long as it lives.
-class Forbidden {
- public:
-  Forbidden(RedisClient& redis, std::string command) : redis_(redis), command_(std::move(command)) {
-    redis_({"ACL", "SETUSER", "default", "-" + command_});
-  }
-  Forbidden(const Forbidden&) = delete;
-  Forbidden& operator=(const Forbidden&) = delete;
-  ~Forbidden() { redis_({"ACL", "SETUSER", "default", "+" + command_}); }
-
- private:
-  RedisClient& redis_;
-  const std::string command_;
-};
-
 // Nobody looks for the score of an owner that has no place.
 TEST_F(FairDeadWaiters, WithoutZremNoScoreIsLeftOfAWaiterThatHasNoPlace) {
   for (const std::uint64_t number : {1U, 2U, 3U}) acquire(number);

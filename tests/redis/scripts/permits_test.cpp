@@ -74,10 +74,11 @@ TEST_F(PermitsTest, AForbiddenCommandLosesNoPermitAndGrantsNoneTwice) {
     SCOPED_TRACE(command);
     const std::uint64_t held = ++number, other = ++number;
     ASSERT_EQ(acquire(held).kind, Kind::granted);
-    redis({"ACL", "SETUSER", "default", "-" + command});
-    static_cast<void>(send(Verb::release, held));
-    static_cast<void>(acquire(other));
-    redis({"ACL", "SETUSER", "default", "+" + command});
+    {
+      const Forbidden forbidden(redis, command);
+      static_cast<void>(send(Verb::release, held));
+      static_cast<void>(acquire(other));
+    }
     EXPECT_EQ(std::stoll(available()) + members(), 3);
     static_cast<void>(send(Verb::release, held));
     static_cast<void>(send(Verb::release, other));

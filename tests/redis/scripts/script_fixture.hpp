@@ -268,6 +268,21 @@ class ScriptTest : public ::testing::Test {
   ScriptClient client{server.client()};
 };
 
+/// The user of the tests may not use `command` for as long as it lives.
+class Forbidden {
+ public:
+  Forbidden(RedisClient& redis, std::string command) : redis_(redis), command_(std::move(command)) {
+    redis_({"ACL", "SETUSER", "default", "-" + command_});
+  }
+  Forbidden(const Forbidden&) = delete;
+  Forbidden& operator=(const Forbidden&) = delete;
+  ~Forbidden() { redis_({"ACL", "SETUSER", "default", "+" + command_}); }
+
+ private:
+  RedisClient& redis_;
+  const std::string command_;
+};
+
 using Fields = std::map<std::string, std::string>;
 using Names = std::vector<std::string>;
 

@@ -16,7 +16,7 @@ using Change = Notification::Kind;
 
 class CoordinatorIdleRead : public IdleTest {
  protected:
-  Caller& read(Lease lease = 30s) { return script.acquire(READ, 1s, lease, Owner::make()); }
+  Caller& read(Lease lease = 30s) { return take(READ, lease); }
   void become_idle() { IdleTest::become_idle(READ); }
 };
 

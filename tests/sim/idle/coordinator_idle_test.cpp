@@ -15,12 +15,27 @@ using enum LockType;
 using Caller = Script::Caller;
 using Change = Notification::Kind;
 
-class CoordinatorIdle : public IdleTest {
- protected:
-  Caller& take(LockType type = REENTRANT, Lease lease = 30s) {
-    return script.acquire(type, 1s, lease, Owner::make());
-  }
-};
+class CoordinatorIdle : public IdleTest {};
+
+/// A hold that is kept for `cache` is taken 1 ms before the end of that time, and given back then.
+/// `lease`: that of the `expire`.
+void expect_used_to_its_end(milliseconds cache, const std::string& lease) {
+  CoordinatorSettings settings = with_idle_holds();
+  settings.cache = cache;
+  Script script(settings);
+  Caller& held = script.acquire(REENTRANT, 1s, 30s);
+  script.answer(Kind::granted);
+  script.release(held);
+  script.answer(Kind::granted);
+  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 " + lease);
+  script.pass(cache - 1ms);
+  Caller& next = script.acquire(REENTRANT, 1s, 30s, Owner::make());
+  script.release(next);
+  EXPECT_EQ(script.sent(), "");
+  script.pass(1ms);
+  EXPECT_EQ(script.sent(), "release 1");
+  script.answer(Kind::granted);
+}
 
 TEST_F(CoordinatorIdle, TheNextCallOfAnyOwnerTakesIt) {
   become_idle();
@@ -63,41 +78,9 @@ TEST_F(CoordinatorIdle, ItIsKeptForItsTimeHoweverOftenItIsTaken) {
   end_release();
 }
 
-TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) {
-  CoordinatorSettings settings = with_idle_holds();
-  settings.cache = 10ms;
-  Script brief(settings);
-  Caller& held = brief.acquire(REENTRANT, 1s, 30s);
-  brief.answer(Kind::granted);
-  brief.release(held);
-  brief.answer(Kind::granted);
-  EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 1000");
-  brief.pass(9ms);
-  Caller& next = brief.acquire(REENTRANT, 1s, 30s, Owner::make());
-  brief.release(next);
-  EXPECT_EQ(brief.sent(), "");
-  brief.pass(1ms);
-  EXPECT_EQ(brief.sent(), "release 1");
-  brief.answer(Kind::granted);
-}
+TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) { expect_used_to_its_end(10ms, "1000"); }
 
-TEST_F(CoordinatorIdle, ALongTimeIsUsedToItsEnd) {
-  CoordinatorSettings settings = with_idle_holds();
-  settings.cache = 2s;
-  Script patient(settings);
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
-  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 2750");
-  patient.pass(1'999ms);
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
-  patient.release(next);
-  EXPECT_EQ(patient.sent(), "");
-  patient.pass(1ms);
-  EXPECT_EQ(patient.sent(), "release 1");
-  patient.answer(Kind::granted);
-}
+TEST_F(CoordinatorIdle, ALongTimeIsUsedToItsEnd) { expect_used_to_its_end(2s, "2750"); }
 
 TEST_F(CoordinatorIdle, EachCallMaySayForHowLongItIsKept) {
   Script plain(with_events(with_grants()));

@@ -14,14 +14,15 @@ using enum LockType;
 using Caller = Script::Caller;
 using Change = Notification::Kind;
 
-class CoordinatorIdleUnordered : public ::testing::Test {
+class CoordinatorIdleUnordered : public IdleTest {
  protected:
+  CoordinatorIdleUnordered() : IdleTest(settings()) {}
+
   static CoordinatorSettings settings() {
-    CoordinatorSettings its = with_events(with_idle_holds());
+    CoordinatorSettings its = with_idle_holds();
     its.in_order = false;
     return its;
   }
-  Caller& take(LockType type = REENTRANT) { return script.acquire(type, 1s, 30s, Owner::make()); }
   /// The only hold of the process has ended. The release waits.
   Caller& release_first(LockType type = REENTRANT) {
     Caller& held = take(type);
@@ -32,12 +33,6 @@ class CoordinatorIdleUnordered : public ::testing::Test {
     EXPECT_EQ(script.events(), "attempt, granted");
     return release;
   }
-  void end_release() {
-    EXPECT_EQ(script.sent(), "release 1");
-    script.answer(Kind::granted);
-  }
-
-  Script script{settings()};
 };
 
 TEST_F(CoordinatorIdleUnordered, TheReleaseWaitsForTheReplyAndCallsTakeItAfterwards) {
@@ -123,7 +118,7 @@ TEST_F(CoordinatorIdleUnordered, AReplyThatNamesAWaiterEndsIt) {
 // Whether the `expire` ran is not known.
 TEST_F(CoordinatorIdleUnordered, WhatIsGoneOnceItsShortLeaseIsOverWasReleased) {
   for (const auto wait : {0ms, 900ms}) {
-    Script each(settings());
+    Script each(with_events(settings()));
     Caller& held = each.acquire(REENTRANT, 1s, 30s);
     each.answer(Kind::granted);
     Caller& release = each.release(held);
@@ -151,7 +146,6 @@ TEST_F(CoordinatorIdleUnordered, AFairCallThatComesBeforeTheReplyEndsIt) {
 }
 
 TEST_F(CoordinatorIdleUnordered, ACallThatWaitsForABackendThatDoesNotAnswerIsUnavailable) {
-  release_first();
   CoordinatorSettings silent = settings();
   silent.cache = 10s;
   Script patient(silent);
@@ -162,7 +156,6 @@ TEST_F(CoordinatorIdleUnordered, ACallThatWaitsForABackendThatDoesNotAnswerIsUna
   patient.pass(6s);
   EXPECT_EQ(next.answer, Answer::unavailable);
   while (patient.open() > 0) patient.answer(Kind::granted);
-  script.answer(Kind::granted);
 }
 
 TEST_F(CoordinatorIdleUnordered, ALossIsToldToTheRelease) {
@@ -178,7 +171,7 @@ TEST_F(CoordinatorIdleUnordered, ALossIsToldToTheRelease) {
 
 TEST_F(CoordinatorIdleUnordered, ARecallOrALostConnectionEndsItBeforeTheReply) {
   for (const Change change : {Change::wanted, Change::link_down, Change::changed}) {
-    Script each(settings());
+    Script each(with_events(settings()));
     Caller& held = each.acquire(REENTRANT, 1s, 30s);
     each.answer(Kind::granted);
     Caller& release = each.release(held);

@@ -13,6 +13,13 @@ namespace latchkey::inline v1::sim {
 
 class IdleTest : public ::testing::Test {
  protected:
+  explicit IdleTest(const CoordinatorSettings& settings = with_idle_holds())
+      : script(with_events(settings)) {}
+
+  Script::Caller& take(LockType type = LockType::REENTRANT,
+                       Lease lease = std::chrono::seconds(30)) {
+    return script.acquire(type, std::chrono::seconds(1), lease, Owner::make());
+  }
   /// The process has had the key under id 1, and keeps it idle. The `expire` is answered.
   void become_idle(LockType type = LockType::REENTRANT, std::uint64_t token = 0) {
     Script::Caller& held = script.acquire(type, std::chrono::seconds(1), std::chrono::seconds(30));
@@ -27,7 +34,7 @@ class IdleTest : public ::testing::Test {
     script.answer(Kind::granted);
   }
 
-  Script script{with_events(with_idle_holds())};
+  Script script;
 };
 
 }  // namespace latchkey::inline v1::sim
