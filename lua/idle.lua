@@ -1,4 +1,4 @@
--- Lets a lock that nobody in its process uses end earlier than its lease, and says whether somebody
+-- Shortens or extends the lease of a lock that nobody in its process uses, and says whether somebody
 -- waits for it. REENTRANT, FENCED, WRITE and READ.
 --
 -- KEYS[1]  the lock
@@ -10,9 +10,10 @@
 -- ARGV[3]  channel of plain locks
 -- ARGV[4]  channel of READ and WRITE
 -- ARGV[5]  1: waiters subscribe with SSUBSCRIBE
--- ARGV[6]  READ: tag: the lock's name, in braces if it has none
+-- ARGV[6]  1: it ends then or later; 0: then or earlier
+-- ARGV[7]  READ: tag: the lock's name, in braces if it has none
 --
--- Returns  0: it ends in that time or earlier
+-- Returns  0: it ends at that time
 --          1: so it does, and somebody waits for it, or the user may not know
 --          nil: this owner no longer holds, or a READ whose lease ended while others went on reading
 --
@@ -21,18 +22,23 @@
 -- Others only listen to the lock's channels: those who do so already are seen here. Works while the
 -- server is out of memory.
 --
--- The times of readers who come and go differ by a few ms. The hash is not shortened by so little, as each change of it is
--- a message to all processes that keep a READ.
+-- Each change of the hash is a message to all processes that keep a READ. So the hash may outlive the last of them by
+-- `slack` ms: it is not shortened by less, and extended by as much at least.
 
 --#include parts/expire.lua
 --#include parts/ttl.lua
 --#include parts/dead_readers.lua
 --#include parts/expire_read.lua
+--#include parts/renew.lua
+--#include parts/renew_read.lua
 
-local slack = 50
-local holds
-if KEYS[4] then
-  holds = expire_read(KEYS[1], KEYS[4], ARGV[6], ARGV[2], ARGV[1], slack)
+local slack, extends, holds = 100, ARGV[6] == '1', nil
+if KEYS[4] and extends then
+  holds = renew_read(KEYS[1], KEYS[4], ARGV[2], ARGV[1], slack)
+elseif KEYS[4] then
+  holds = expire_read(KEYS[1], KEYS[4], ARGV[7], ARGV[2], ARGV[1], slack)
+elseif extends then
+  holds = renew(KEYS[1], ARGV[2], ARGV[1])
 else
   holds = expire(KEYS[1], ARGV[2], ARGV[1])
 end

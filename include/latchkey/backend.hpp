@@ -37,7 +37,8 @@ namespace latchkey::inline v1 {
 /// |               | `queues` is set. Both may be granted by a notification    |               |
 /// | acquire_all   | acquires all of `members` or none                         | granted, busy |
 /// | renew         | the lease of `id` ends in `lease` from now; never earlier | granted, gone |
-/// |               | than before                                               |               |
+/// |               | than before. With `recall`: nobody holds `id` in its      |               |
+/// |               | process any more                                          |               |
 /// | verify        | checks whether `id` still holds; changes nothing          | granted, gone |
 /// | downgrade     | the WRITE of `id` becomes a READ of the same id, with     | granted, gone |
 /// |               | `lease`                                                   |               |
@@ -160,10 +161,10 @@ struct Request {
   /// sink gets one notification `changed`. None follows it, or a change by a request of this
   /// backend, until a check asks again. A backend that does not offer `watches` ignores it.
   bool watch = false;
-  /// expire: the process has no use for the hold at the moment. The reply says whether others wait
-  /// for the key (Outcome::wanted). The next time that a process takes a place in line for it, the
-  /// sink gets one notification `wanted`, and the next time that somebody else changes the key, one
-  /// `changed`. Set only if the backend offers `recalls`.
+  /// expire, renew: the process has no use for the hold at the moment. The reply says whether
+  /// others wait for the key (Outcome::wanted). The next time that a process takes a place in line
+  /// for it, the sink gets one notification `wanted`, and the next time that somebody else changes
+  /// the key, one `changed`. Set only if the backend offers `recalls`.
   bool recall = false;
   /// acquire of WRITE and FAIR: the hold gets fencing tokens, which rise together with those of
   /// FENCED for the same key. Set only if the backend offers `tokens`.

@@ -34,8 +34,9 @@ struct Capabilities {
   /// A check can ask for a notification when the key changes (Request::watch), so a hold that was
   /// taken away is told of at once, and not at its next check.
   bool watches = false;
-  /// An expire can ask for a notification when somebody waits for the key (Request::recall), so
-  /// that a process can keep a lock that it does not use until others want it.
+  /// An expire or a renewal can ask for a notification when somebody waits for the key
+  /// (Request::recall), so that a process can keep a lock that it does not use until others want
+  /// it.
   bool recalls = false;
   /// All users of the backend are in this process: nothing is gained if one keeps an unused lock.
   bool one_process = false;

@@ -76,7 +76,8 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
     hold.idle_bound = later(home.now(), learns ? longest_adaptive_cache : hold.cache);
   }
   hold.idle_until = std::min(hold.idle_bound, later(home.now(), time_of(home, hold)));
-  if (!hold.check.in_flight() && hold.recall == Recall::unasked) expire(home, hold);
+  if (!hold.check.in_flight() && hold.recall == Recall::unasked) ask(home, hold, Verb::expire);
+  plan_renewal(home, hold);
   if (awaits_reply(home, hold)) {
     hold.release_waiter = call;
   } else {
@@ -88,7 +89,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
 }
 
 bool IdleHold::awaits_reply(const Coordinator& home, const RemoteHold& hold) {
-  return hold.check.in_flight() && !home.settings().in_order;
+  return hold.check.in_flight(Verb::expire) && !home.settings().in_order;
 }
 
 // Whatever becomes of the idle hold is no end of a local hold.
@@ -104,20 +105,28 @@ void IdleHold::end_local_hold(Coordinator& home, RemoteHold& hold, Call* call) {
   if (call != nullptr) home.answer(*call, Answer::granted);
 }
 
-// Nobody compares the deadline, which begins anew for the next local hold: the request may shorten
-// the lease from the moment that it is sent.
-void IdleHold::expire(Coordinator& home, RemoteHold& hold) {
+// Nobody compares the deadline, which begins anew for the next local hold: an `expire` may shorten
+// the lease from the moment that it is sent. A renewal asks for no more than the calls did.
+void IdleHold::ask(Coordinator& home, RemoteHold& hold, Verb verb) {
   if (!home.settings().announcement.empty()) home.announce(hold);
-  const auto left = std::chrono::ceil<milliseconds>(hold.idle_bound - home.now()) + idle_rest;
-  const milliseconds lease = home.settings().offered_lease(std::max(left, idle_lease));
-  home.send_check(hold, Verb::expire, lease);
+  const milliseconds lease = home.settings().offered_lease(std::min(hold.lease, idle_lease));
+  home.send_check(hold, verb, lease);
   if (!hold.check.in_flight()) return;
   hold.recall = Recall::asked;
   hold.check.watch = CheckProgress::Watch::on;
   const Clock::time_point end = end_of_lease(hold.check.request.sent, lease);
-  if (end >= hold.deadline_point()) return;
+  if (verb != Verb::expire || end >= hold.deadline_point()) return;
   hold.deadline.set(end);
   hold.lease = hold.in_force = lease;
+}
+
+// A hold whose calls have shorter leases is kept once for as long as a call can take it.
+void IdleHold::plan_renewal(Coordinator& home, RemoteHold& hold) {
+  hold.check.due_at = Clock::never();
+  const Clock::time_point last = hold.deadline_point() - least_idle_rest;
+  if (hold.check.in_flight() || hold.lease < idle_lease || hold.idle_until <= last) return;
+  hold.check.due_at = last - idle_renewal_time;
+  if (home.now() >= hold.check.due_at) ask(home, hold, Verb::renew);
 }
 
 bool IdleHold::may_take(Coordinator& home, const RemoteHold& hold, const Call& call) {
@@ -133,12 +142,11 @@ bool IdleHold::take(Coordinator& home, Call& call) {
   if (hold == nullptr) return false;
   if (awaits_reply(home, *hold)) return false;
   const bool asks = hold->recall == Recall::unasked && !hold->check.in_flight();
-  const bool may_ask = home.settings().in_order && home.can_submit();
-  if (!may_take(home, *hold, call) || (asks && !may_ask)) {
+  if (!may_take(home, *hold, call) || (asks && !home.can_submit())) {
     end(home);
     return false;
   }
-  if (asks) expire(home, *hold);
+  if (asks) ask(home, *hold, Verb::renew);
   grant(home, *hold, call);
   return true;
 }
@@ -156,6 +164,14 @@ void IdleHold::grant(Coordinator& home, RemoteHold& hold, Call& call) {
   if (hold.type == LockType::READ) home.offer_to_reads(hold);
 }
 
+void IdleHold::keep_on(Coordinator& home, RemoteHold& hold) {
+  const bool renewed = hold.check.request.verb == Verb::renew;
+  if (renewed && !hold.move_deadline_by_check()) return end(home);
+  plan_renewal(home, hold);
+  home.holds_.due_by(hold.due());
+  grant_to_waiting(home, hold);
+}
+
 // A FAIR call that waits has a place at the backend, which does not tell this process of it.
 void IdleHold::grant_to_waiting(Coordinator& home, RemoteHold& hold) {
   if (home.waiters_.empty()) return;
@@ -168,7 +184,8 @@ void IdleHold::grant_to_waiting(Coordinator& home, RemoteHold& hold) {
 }
 
 void IdleHold::tick(Coordinator& home, RemoteHold& hold) {
-  if (home.now() >= hold.idle_until || hold.is_lost(home.now())) end(home);
+  if (home.now() >= hold.idle_until || hold.is_lost(home.now())) return end(home);
+  if (home.now() >= hold.check.due_at) plan_renewal(home, hold);
 }
 
 void IdleHold::end(Coordinator& home) {
@@ -209,7 +226,7 @@ void IdleHold::on_reply(Coordinator& home, RemoteHold& hold, const Outcome& outc
   const bool kept = granted && !outcome.wanted && (!changed || hold.type == LockType::READ);
   if (hold.stage != Stage::idle) return;
   if (granted) end_local_hold(home, hold, std::exchange(hold.release_waiter, nullptr));
-  if (kept) return grant_to_waiting(home, hold);
+  if (kept) return keep_on(home, hold);
   if (outcome.wanted) report_recall(home);
   end(home);
   home.dispatch_waiters();  // if it is gone, no reply to a release follows

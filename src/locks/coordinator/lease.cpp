@@ -112,6 +112,8 @@ void Coordinator::send_check(RemoteHold& hold, Verb verb, milliseconds lease) {
   hold.check.request.lock_delay = leases ? hold.delay : milliseconds(0);
   hold.check.request.lease = lease + hold.check.request.lock_delay;
   hold.check.request.recall = hold.stage == Stage::idle;
+  // The backend tells of changes until the next one, and of none that this process has made.
+  if (leases && hold.recall == RemoteHold::Recall::asked) hold.recall = RemoteHold::Recall::unasked;
   hold.check.start();
   ask_to_watch(hold);
   hold.check.was_due = std::min(hold.check.due_at, hold.check.request.sent);
@@ -185,10 +187,9 @@ void Coordinator::check_again_if_wanted(RemoteHold& hold) {
 bool Coordinator::on_renewed(RemoteHold& hold) {
   if (hold.check.request.verb == Verb::renew) {
     if (!hold.move_deadline_by_check()) return false;
-    // The backend tells of changes until the next one, and of none that this process has made.
-    if (hold.recall == RemoteHold::Recall::asked) hold.recall = RemoteHold::Recall::unasked;
     if (hold.joiners > 0) renew_joiners(hold);
-    if (reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
+    const bool for_its_holder = !hold.check.request.recall;
+    if (for_its_holder && reports(Event::Kind::renewed)) report(Event::Kind::renewed, hold);
   }
   hold.check.due_at = next_check(hold, hold.check.request.sent);
   return true;

@@ -38,7 +38,8 @@ Clock::time_point RemoteHold::due() const noexcept {
       }
       return std::min({deadline_point(), check.in_flight() ? Clock::never() : check.due_at,
                        limits.earliest(), subscription.retry_at});
-    case Stage::idle: return std::min({deadline_point(), idle_until, subscription.retry_at});
+    case Stage::idle:
+      return std::min({deadline_point(), idle_until, check.due_at, subscription.retry_at});
     case Stage::retained: return std::min(retention.until, subscription.retry_at);
     case Stage::releasing: return std::min(release.repeat_at, subscription.retry_at);
   }

@@ -248,10 +248,10 @@ class RemoteHold {
     return downgrade == Downgrade::sent || downgrade == Downgrade::unsure;
   }
   /// Whether it is held and nothing about it is under way, in doubt or waited for: without a local
-  /// hold, its release is all that is left to do. An `expire` is that of the hold while it was
-  /// idle.
+  /// hold, its release is all that is left to do. A check with Request::recall is that of the hold
+  /// while it was idle.
   [[nodiscard]] bool is_settled() const noexcept {
-    const bool checks = check.in_flight() && check.request.verb != Verb::expire;
+    const bool checks = check.in_flight() && !check.request.recall;
     return stage == Stage::held && !checks && !acquire.in_flight() && !release.in_flight() &&
            !subscription.in_flight() && acquire.trace == AcquireProgress::Trace::ran &&
            presence == Presence::possible && downgrade == Downgrade::none && subscription.ended() &&

@@ -39,6 +39,7 @@ enum class Word : std::uint8_t {
   latch_channel,
   count,
   sharded,
+  renews,          // whether the request is a renewal
   plain_channels,  // the prefix of the channels of all plain locks
   rw_channels,
   cursor,
@@ -62,7 +63,7 @@ struct Call {
   const Script* script;
   std::size_t keys;  // how many of the words are KEYS; the others are ARGV
   std::size_t count;
-  std::array<Word, 10> words{};
+  std::array<Word, 11> words{};
 };
 
 /// One way to keep locks in Redis. The URI chooses it. All are constants.

@@ -36,13 +36,14 @@ constexpr Call expire(scripts::expire, 1, {lock, lease, owner});
 constexpr Call expire_read(scripts::expire_read, 2, {lock, reader, lease, owner, tag});
 constexpr Call expire_write(scripts::expire, 1, {lock, lease, writer});
 constexpr Call idle(scripts::idle, 3,
-                    {lock, queue, process_queue, lease, owner, plain_channel, rw_channel, sharded});
+                    {lock, queue, process_queue, lease, owner, plain_channel, rw_channel, sharded,
+                     renews});
 constexpr Call idle_read(scripts::idle, 4,
                          {lock, queue, process_queue, reader, lease, owner, plain_channel,
-                          rw_channel, sharded, tag});
+                          rw_channel, sharded, renews, tag});
 constexpr Call idle_write(scripts::idle, 3,
                           {lock, queue, process_queue, lease, writer, plain_channel, rw_channel,
-                           sharded});
+                           sharded, renews});
 constexpr Call release(scripts::release, 1, {lock, owner, tag, sharded});
 constexpr Call release_fair(scripts::release_fair, 3,
                             {lock, queue, timeouts, owner, plain_channel, sharded});
@@ -136,12 +137,13 @@ const Call& acquire_for(const Request& request) noexcept {
 
 const Call& call_for(const Request& request) noexcept {
   const LockType type = request.type;
+  if (request.recall) return idlers.of(type);
   switch (request.verb) {
     case Verb::acquire: return acquire_for(request);
     case Verb::renew: return renewals.of(type);
     case Verb::verify: return checks.of(type);
     case Verb::downgrade: return downgrade;
-    case Verb::expire: return (request.recall ? idlers : expiries).of(type);
+    case Verb::expire: return expiries.of(type);
     case Verb::release: return releases.of(type);
     case Verb::leave: return (request.queues ? leaves_of_queue : leaves).of(type);
     case Verb::inspect: return type == LockType::PERMIT ? inspect_permits : inspect;

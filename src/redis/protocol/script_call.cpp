@@ -45,6 +45,7 @@ class ArgumentWriter {
       case lease: return buffer_.number(request_.lease.count());
       case wait: return buffer_.number(request_.queue_wait.count());
       case queues: return buffer_.word(request_.queues ? "1" : "0");
+      case renews: return buffer_.word(request_.verb == Verb::renew ? "1" : "0");
       case count:
       case tokens: return buffer_.number(std::max<std::uint32_t>(1, request_.tokens));
       case sharded:

@@ -226,8 +226,8 @@ bool read_integer_reply(const Request& request, long long number, Outcome& outco
     outcome.permits_left = static_cast<std::uint32_t>(std::clamp(number, 0LL, 0x7FFFFFFFLL));
     return true;
   }
-  outcome.wanted = request.verb == Verb::expire && request.recall && number != 0;
-  if (request.verb == Verb::expire) return true;
+  outcome.wanted = request.recall && number != 0;
+  if (request.verb == Verb::expire || request.recall) return true;
   if (acquires && request.wants_token() && number < request.tokens) return false;
   const bool notifies = request.verb == Verb::release || request.verb == Verb::revoke;
   (notifies ? outcome.notified : outcome.token) = static_cast<std::uint64_t>(std::max(number, 0LL));

@@ -76,7 +76,7 @@ struct InFlightCommand {
   [[nodiscard]] bool is_internal() const noexcept { return kind >= Kind::slots; }
   /// Whether it can be sent together with other checks.
   [[nodiscard]] bool can_join_batch() const noexcept {
-    return request != nullptr && is_check(verb) && !asking && !alone;
+    return request != nullptr && is_check(verb) && !request->recall && !asking && !alone;
   }
   /// Whether one call can carry out both: each can join a batch.
   [[nodiscard]] bool joins(const InFlightCommand& other) const noexcept {

@@ -112,8 +112,8 @@ class Agreement : public ScriptTest {
     const bool waits = request.verb == Verb::acquire || request.verb == Verb::leave;
     const bool exclusive = request.type != LockType::FAIR && request.type != LockType::READ;
     request.queues = waits && exclusive && below(3) != 0;
-    const bool may_be_idle = request.verb == Verb::expire && detail::can_be_kept(request.type);
-    request.recall = may_be_idle && below(2) != 0;
+    const bool leases = request.verb == Verb::expire || request.verb == Verb::renew;
+    request.recall = leases && detail::can_be_kept(request.type) && below(2) != 0;
     return request;
   }
 

@@ -128,9 +128,12 @@ class ScriptsWithoutACommand : public ScriptTest {
                         }});
     }
     for (const LockType type : {LockType::REENTRANT, LockType::READ}) {
-      Request idle = ScriptClient::make_request(Verb::expire, "k", type, id(1), lease / 4);
-      idle.recall = true;
-      cases_.push_back({"idle, " + std::string(to_string(type)), idle, hold(type, 1)});
+      for (const Verb verb : {Verb::expire, Verb::renew}) {
+        Request idle = ScriptClient::make_request(verb, "k", type, id(1), lease / 4);
+        idle.recall = true;
+        const std::string name = "idle, " + std::string(to_string(verb)) + ' ';
+        cases_.push_back({name + std::string(to_string(type)), idle, hold(type, 1)});
+      }
     }
     cases_.push_back(
         {"revoke", ScriptClient::make_request(Verb::revoke, "k"), hold(LockType::REENTRANT, 1)});

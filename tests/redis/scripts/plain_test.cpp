@@ -66,6 +66,21 @@ TEST_F(PlainScripts, AnIdleLockEndsEarlierAndKnowsWhoWaits) {
   expect_knows_who_waits(idle);
 }
 
+TEST_F(PlainScripts, AnIdleLockIsRenewedAndKnowsWhoWaits) {
+  Request renewal = ScriptClient::make_request(Verb::renew, "k", plain, id(1), lease);
+  renewal.recall = true;
+  EXPECT_EQ(client.send(renewal).kind, Kind::gone);
+  client.acquire("k", plain, id(1), lease / 4);
+  const Outcome alone = client.send(renewal);
+  EXPECT_EQ(alone.kind, Kind::granted);
+  EXPECT_FALSE(alone.wanted);
+  expect_ttl("k", lease);
+  renewal.lease = lease / 4;
+  client.send(renewal);
+  EXPECT_GT(pttl("k"), lease.count() / 4) << "a late one shortens no lease";
+  expect_knows_who_waits(renewal);
+}
+
 TEST_F(PlainScripts, ANameWithAHashTagGetsNoBraces) {
   Subscriber listener = subscribe({"redisson_lock__channel:{order}:42"});
   client.acquire("{order}:42", plain, id(1), lease);

@@ -79,6 +79,23 @@ TEST_F(ReadLeaseScripts, AnIdleReadAmongOthersChangesTheHashOnlyIfThatMatters) {
   EXPECT_GE(now_ms() + pttl("k"), ends + 35);
 }
 
+TEST_F(ReadLeaseScripts, AnIdleReadIsRenewedAndChangesTheHashInSteps) {
+  Request renewal = ScriptClient::make_request(Verb::renew, "k", read, id(1), lease);
+  renewal.recall = true;
+  EXPECT_EQ(client.send(renewal).kind, Kind::gone);
+  client.acquire("k", read, id(1), lease / 4);
+  EXPECT_FALSE(client.send(renewal).wanted);
+  expect_ttl(timeout_key("{k}", 1), lease);
+  const long long hash = pttl("k");
+  EXPECT_GE(hash - pttl(timeout_key("{k}", 1)), 100);
+  EXPECT_LE(hash, lease.count() + 100);
+  const long long ends = now_ms() + lease.count() + 60'000;
+  redis({"PEXPIREAT", "k", std::to_string(ends)});
+  client.send(renewal);
+  EXPECT_GE(now_ms() + pttl("k"), ends - 5);
+  expect_knows_who_waits(renewal);
+}
+
 // A TTL of 0 is that of a key which ends within this millisecond. The release of the other reader
 // kept the lock for the whole of its own lease then.
 TEST_F(ReadLeaseScripts, AReaderWhoseLeaseEndsWithinThisMillisecondDoesNotKeepTheLock) {

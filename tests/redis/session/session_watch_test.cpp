@@ -142,6 +142,17 @@ TEST_F(SessionWatch, AnIdleHoldIsReadAfterAPermission) {
   EXPECT_EQ(sink.outcomes[0].kind, Kind::granted) << "by the second reply";
 }
 
+// Others that are sent with it may be one call of a script.
+TEST_F(SessionWatch, ARenewalOfAnIdleHoldIsNoPartOfABatch) {
+  bring_up();
+  Request& idle = request(Verb::renew, "a");
+  idle.recall = true;
+  submit_all({&idle, &request(Verb::renew, "b"), &request(Verb::renew, "c")});
+  EXPECT_THAT(sent(), SizeIs(3)) << "a permission, the renewal, and a batch of two";
+  say("+OK\r\n:1\r\n*2\r\n:0\r\n:0\r\n");
+  ASSERT_THAT(sink.outcomes, SizeIs(3));
+}
+
 TEST_F(SessionWatch, WhileALockIsIdleTheServerIsAskedWhoListensToItsChannels) {
   bring_up();
   become_idle("a");

@@ -46,7 +46,7 @@ TEST_F(CoordinatorIdleRead, ReadersThatShareAHoldKeepItOnce) {
   script.release(first);
   EXPECT_EQ(script.sent(), "acquire 1 30000");
   EXPECT_EQ(script.release(second).answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "expire 1 1000");
+  EXPECT_EQ(script.sent(), "expire 1 900");
   script.answer(Kind::granted);
   EXPECT_EQ(read().answer, Answer::granted);
   EXPECT_EQ(script.sent(), "");
@@ -85,7 +85,7 @@ TEST_F(CoordinatorIdleRead, AfterAChangeTheCallThatTakesItAsksWhetherItIsThere) 
   script.pass(20ms);
   Caller& next = read();
   EXPECT_EQ(next.answer, Answer::granted) << "it waits for no reply";
-  EXPECT_EQ(script.sent(), "expire 1 1000");
+  EXPECT_EQ(script.sent(), "renew 1 900");
   EXPECT_EQ(script.release(next).answer, Answer::granted);
   script.answer(Kind::granted);
   EXPECT_EQ(script.sent(), "") << "the question was the one of the release, too";
@@ -107,7 +107,7 @@ TEST_F(CoordinatorIdleRead, AChangeWhileACallHasItIsAskedForByItsRelease) {
   script.notify(Change::changed);
   EXPECT_EQ(script.sent(), "");
   script.release(next);
-  EXPECT_EQ(script.sent(), "expire 1 1000");
+  EXPECT_EQ(script.sent(), "expire 1 900");
   script.answer(Kind::granted);
   EXPECT_EQ(read().answer, Answer::granted);
   EXPECT_EQ(script.sent(), "");
@@ -122,7 +122,7 @@ TEST_F(CoordinatorIdleRead, AChangeBeforeTheReplyLeavesItIdle) {
   script.answer(Kind::granted);
   EXPECT_EQ(script.sent(), "");
   EXPECT_EQ(read().answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "expire 1 1000");
+  EXPECT_EQ(script.sent(), "renew 1 900");
 }
 
 TEST_F(CoordinatorIdleRead, AChangeOfAllKeysEndsIt) {

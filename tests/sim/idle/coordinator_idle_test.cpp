@@ -17,31 +17,17 @@ using Change = Notification::Kind;
 
 class CoordinatorIdle : public IdleTest {};
 
-/// A hold that is kept for `cache` is taken 1 ms before the end of that time, and given back then.
-/// `lease`: that of the `expire`.
-void expect_used_to_its_end(milliseconds cache, const std::string& lease) {
+CoordinatorSettings kept_for(milliseconds cache) {
   CoordinatorSettings settings = with_idle_holds();
   settings.cache = cache;
-  Script script(settings);
-  Caller& held = script.acquire(REENTRANT, 1s, 30s);
-  script.answer(Kind::granted);
-  script.release(held);
-  script.answer(Kind::granted);
-  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 " + lease);
-  script.pass(cache - 1ms);
-  Caller& next = script.acquire(REENTRANT, 1s, 30s, Owner::make());
-  script.release(next);
-  EXPECT_EQ(script.sent(), "");
-  script.pass(1ms);
-  EXPECT_EQ(script.sent(), "release 1");
-  script.answer(Kind::granted);
+  return with_events(settings);
 }
 
 TEST_F(CoordinatorIdle, TheNextCallOfAnyOwnerTakesIt) {
   become_idle();
   Caller& next = take();
   EXPECT_EQ(next.answer, Answer::granted);
-  EXPECT_EQ(script.left(next), 990ms) << "as long as the backend keeps it, less the margin";
+  EXPECT_EQ(script.left(next), 891ms) << "as long as the backend keeps it, less the margin";
   EXPECT_EQ(script.release(next).answer, Answer::granted);
   EXPECT_EQ(script.sent(), "");
   EXPECT_EQ(script.events(), "attempt, granted, released, attempt, granted, released");
@@ -59,7 +45,7 @@ TEST_F(CoordinatorIdle, ACallTakesItBeforeTheExpireIsAnswered) {
     ASSERT_EQ(next.answer, Answer::granted);
     EXPECT_EQ(script.release(next).answer, Answer::granted);
   }
-  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1000");
+  EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 900");
   script.answer(Kind::granted);
   script.pass(100ms);
   end_release();
@@ -78,16 +64,96 @@ TEST_F(CoordinatorIdle, ItIsKeptForItsTimeHoweverOftenItIsTaken) {
   end_release();
 }
 
-TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEnd) { expect_used_to_its_end(10ms, "1000"); }
+TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEndWithOneRequest) {
+  for (const milliseconds cache : {10ms, 290ms}) {
+    Script brief(kept_for(cache));
+    Caller& held = brief.acquire(REENTRANT, 1s, 30s);
+    brief.answer(Kind::granted);
+    brief.release(held);
+    brief.answer(Kind::granted);
+    EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 900");
+    brief.pass(cache - 1ms);
+    Caller& next = brief.acquire(REENTRANT, 1s, 30s, Owner::make());
+    brief.release(next);
+    EXPECT_EQ(brief.sent(), "");
+    brief.pass(1ms);
+    EXPECT_EQ(brief.sent(), "release 1");
+    brief.answer(Kind::granted);
+  }
+}
 
-TEST_F(CoordinatorIdle, ALongTimeIsUsedToItsEnd) { expect_used_to_its_end(2s, "2750"); }
+// Others wait at most 0.9 s for it if the process ends.
+TEST_F(CoordinatorIdle, ItsShortLeaseIsRenewedWhileItIsKept) {
+  Script patient(kept_for(1s));
+  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
+  patient.answer(Kind::granted);
+  patient.release(held);
+  patient.answer(Kind::granted);
+  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900");
+  for (int renewal = 1; renewal <= 4; ++renewal) {
+    patient.pass(190ms);
+    EXPECT_EQ(patient.sent(), "") << renewal;
+    patient.pass(1ms);
+    EXPECT_EQ(patient.sent(), "renew 1 900") << renewal;
+    patient.answer(Kind::granted);
+  }
+  patient.pass(235ms);
+  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  EXPECT_EQ(patient.left(next), 656ms);
+  patient.release(next);
+  EXPECT_EQ(patient.events(), "attempt, granted, released, attempt, granted, released");
+  EXPECT_EQ(patient.sent(), "");
+  patient.pass(1ms);
+  EXPECT_EQ(patient.sent(), "release 1");
+  patient.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, WhileItIsRenewedACallMayTakeItForWhatIsLeft) {
+  Script patient(kept_for(1s));
+  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
+  patient.answer(Kind::granted);
+  patient.release(held);
+  patient.answer(Kind::granted);
+  patient.pass(191ms + 90ms);
+  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900, renew 1 900");
+  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  EXPECT_EQ(patient.left(next), 610ms);
+  patient.answer(Kind::granted);
+  EXPECT_EQ(patient.left(next), 801ms);
+  patient.release(next);
+  patient.pass(101ms);
+  EXPECT_EQ(patient.sent(), "renew 1 900");
+  patient.pass(101ms);
+  Caller& last = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  EXPECT_EQ(last.answer, Answer::pending) << "a renewal of it could not be answered any more";
+  EXPECT_EQ(patient.sent(), "release 1, acquire 2 30000");
+  while (patient.open() > 0) patient.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdle, ACallThatUsesItAllTheTimeRenewsItsShortLease) {
+  Script busy(kept_for(1s));
+  Caller& held = busy.acquire(REENTRANT, 1s, 30s);
+  busy.answer(Kind::granted);
+  busy.release(held);
+  busy.answer(Kind::granted);
+  EXPECT_EQ(busy.sent(), "acquire 1 30000, expire 1 900");
+  for (auto used = 0ms; used < 1s; used += 10ms) {
+    Caller& next = busy.acquire(REENTRANT, 1s, 30s, Owner::make());
+    ASSERT_EQ(next.answer, Answer::granted);
+    ASSERT_GE(busy.left(next), 690ms);
+    busy.pass(10ms);
+    busy.release(next);
+    while (busy.open() > 0) busy.answer(Kind::granted);
+  }
+  EXPECT_EQ(busy.sent(), "renew 1 900, renew 1 900, renew 1 900, renew 1 900, release 1");
+}
 
 TEST_F(CoordinatorIdle, EachCallMaySayForHowLongItIsKept) {
   Script plain(with_events(with_grants()));
   Caller& keeps = plain.acquire(REENTRANT, 1s, Lease(30s).cache(200ms));
   plain.answer(Kind::granted);
   plain.release(keeps);
-  EXPECT_EQ(plain.sent(), "acquire 1 30000, expire 1 1000");
+  EXPECT_EQ(plain.sent(), "acquire 1 30000, expire 1 900");
   plain.answer(Kind::granted);
   plain.pass(199ms);
   Caller& next = plain.acquire(REENTRANT, 1s, Lease(30s).cache(0ms), Owner::make());
@@ -121,7 +187,7 @@ TEST_F(CoordinatorIdle, AHolderThatKeepsItForLongRenews) {
   script.answer(Kind::granted);
   EXPECT_GT(script.left(next), 29s);
   EXPECT_EQ(script.release(next).answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "expire 1 1000") << "its lease is short while it is idle";
+  EXPECT_EQ(script.sent(), "expire 1 900") << "its lease is short while it is idle";
   script.answer(Kind::granted);
   script.pass(50ms);
   end_release();
@@ -133,7 +199,7 @@ TEST_F(CoordinatorIdle, AHolderWithAShortLeaseIsChecked) {
   script.answer(Kind::granted);
   script.release(held);
   script.answer(Kind::granted);
-  EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 1000");
+  EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 900");
   script.pass(50ms);
   Caller& next = take(REENTRANT, 900ms);
   EXPECT_EQ(next.answer, Answer::granted);
@@ -145,23 +211,20 @@ TEST_F(CoordinatorIdle, AHolderWithAShortLeaseIsChecked) {
 
 // A renewal is a change of the key that the backend tells to nobody, and the last that it watches.
 TEST_F(CoordinatorIdle, AfterARenewalTheBackendIsAskedAgainHoweverShortTheLease) {
-  CoordinatorSettings settings = with_idle_holds();
-  settings.cache = 10s;
-  Script patient(settings);
-  Caller& held = patient.acquire(REENTRANT, 1s, 2s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
-  patient.pass(1s);
-  Caller& next = patient.acquire(REENTRANT, 1s, 2s, Owner::make());
-  patient.pass(50ms);
-  EXPECT_EQ(patient.sent(), "acquire 1 2000, expire 1 10750, renew 1 2000");
-  patient.answer(Kind::granted);
-  patient.release(next);
-  EXPECT_EQ(patient.sent(), "expire 1 9700");
-  patient.answer(Kind::granted);
-  patient.notify(Change::wanted);
-  patient.answer(Kind::granted);
+  Caller& held = take(REENTRANT, 900ms);
+  script.answer(Kind::granted);
+  script.release(held);
+  script.answer(Kind::granted);
+  Caller& next = take(REENTRANT, 900ms);
+  Caller& renewal = script.extend(next, 900ms);
+  EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 900, renew 1 900");
+  script.answer(Kind::granted);
+  EXPECT_EQ(renewal.answer, Answer::granted);
+  script.release(next);
+  EXPECT_EQ(script.sent(), "expire 1 900");
+  script.answer(Kind::granted);
+  script.notify(Change::wanted);
+  script.answer(Kind::granted);
 }
 
 TEST_F(CoordinatorIdle, ARecallEndsIt) {
@@ -186,7 +249,7 @@ TEST_F(CoordinatorIdle, ItIsKeptAgainASecondAfterARecall) {
   Caller& next = take();
   script.answer(Kind::granted);
   script.release(next);
-  EXPECT_EQ(script.sent(), "acquire 2 30000, expire 2 1000");
+  EXPECT_EQ(script.sent(), "acquire 2 30000, expire 2 900");
   script.answer(Kind::granted);
 }
 
@@ -201,7 +264,7 @@ TEST_F(CoordinatorIdle, EachRecallSoonAfterAnotherDoublesTheTimeWithoutOne) {
     script.release(held);
     const std::string sent = script.sent();
     script.answer(Kind::granted);
-    return sent == "expire " + id + " 1000";
+    return sent == "expire " + id + " 900";
   };
   const auto recall = [&] {
     script.notify(Change::wanted);
@@ -304,7 +367,7 @@ TEST_F(CoordinatorIdle, AfterALostConnectionTheBackendIsAskedAgain) {
   EXPECT_EQ(script.sent(), "renew 1 30000");
   script.answer(Kind::granted);
   script.release(next);
-  EXPECT_EQ(script.sent(), "expire 1 1000");
+  EXPECT_EQ(script.sent(), "expire 1 900");
   script.answer(Kind::granted);
 }
 
@@ -318,8 +381,8 @@ TEST_F(CoordinatorIdle, AnotherTypeGivesItBackFirst) {
 
 TEST_F(CoordinatorIdle, AShorterLeaseGivesItBackFirst) {
   become_idle();
-  take(REENTRANT, 999ms);
-  EXPECT_EQ(script.sent(), "release 1, acquire 2 999");
+  take(REENTRANT, 899ms);
+  EXPECT_EQ(script.sent(), "release 1, acquire 2 899");
   script.answer(Kind::granted);
   script.answer(Kind::granted);
 }
@@ -380,7 +443,7 @@ TEST_F(CoordinatorIdle, AWaitingCallTakesOverAsUsual) {
   EXPECT_EQ(waits.answer, Answer::granted);
   EXPECT_EQ(script.sent(), "acquire 1 30000");
   script.release(waits);
-  EXPECT_EQ(script.sent(), "expire 1 1000");
+  EXPECT_EQ(script.sent(), "expire 1 900");
   script.answer(Kind::granted);
 }
 

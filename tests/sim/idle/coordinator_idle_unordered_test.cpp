@@ -29,7 +29,7 @@ class CoordinatorIdleUnordered : public IdleTest {
     script.answer(Kind::granted);
     Caller& release = script.release(held);
     EXPECT_EQ(release.answer, Answer::pending);
-    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1000");
+    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 900");
     EXPECT_EQ(script.events(), "attempt, granted");
     return release;
   }
@@ -123,7 +123,7 @@ TEST_F(CoordinatorIdleUnordered, WhatIsGoneOnceItsShortLeaseIsOverWasReleased) {
     each.answer(Kind::granted);
     Caller& release = each.release(held);
     each.pass(100ms);
-    EXPECT_EQ(each.sent(), "acquire 1 30000, expire 1 1000, release 1");
+    EXPECT_EQ(each.sent(), "acquire 1 30000, expire 1 900, release 1");
     each.pass(wait);
     static_cast<void>(each.events());
     each.answer(Verb::release, Kind::gone);
@@ -175,7 +175,7 @@ TEST_F(CoordinatorIdleUnordered, ARecallOrALostConnectionEndsItBeforeTheReply) {
     Caller& held = each.acquire(REENTRANT, 1s, 30s);
     each.answer(Kind::granted);
     Caller& release = each.release(held);
-    EXPECT_EQ(each.sent(), "acquire 1 30000, expire 1 1000");
+    EXPECT_EQ(each.sent(), "acquire 1 30000, expire 1 900");
     each.notify(change);
     EXPECT_EQ(each.sent(), "release 1");
     each.answer(Verb::release, Kind::granted);
@@ -194,16 +194,36 @@ TEST_F(CoordinatorIdleUnordered, ClosingAnswersTheRelease) {
   EXPECT_FALSE(script.unfinished());
 }
 
-// To ask after it is granted would leave a request that may be late.
-TEST_F(CoordinatorIdleUnordered, AReadThatOthersChangedIsGivenBack) {
+// A renewal that is late shortens no lease.
+TEST_F(CoordinatorIdleUnordered, AReadThatOthersChangedIsTakenAndRenewed) {
   release_first(READ);
   script.answer(Kind::granted);
   script.notify(Change::changed);
   EXPECT_EQ(script.sent(), "");
   Caller& next = take(READ);
-  EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
-  while (script.open() > 0) script.answer(Kind::granted);
   EXPECT_EQ(next.answer, Answer::granted);
+  EXPECT_EQ(script.sent(), "renew 1 900");
+  EXPECT_EQ(script.release(next).answer, Answer::granted) << "it does not wait for the reply";
+  while (script.open() > 0) script.answer(Kind::granted);
+}
+
+TEST_F(CoordinatorIdleUnordered, ACallTakesItWhileItsLeaseIsRenewed) {
+  CoordinatorSettings longer = settings();
+  longer.cache = 1s;
+  Script patient(longer);
+  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
+  patient.answer(Kind::granted);
+  patient.release(held);
+  patient.answer(Kind::granted);
+  patient.pass(191ms);
+  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900, renew 1 900");
+  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  EXPECT_EQ(next.answer, Answer::granted);
+  EXPECT_EQ(patient.release(next).answer, Answer::granted);
+  patient.answer(Kind::granted);
+  patient.notify(Change::wanted);
+  EXPECT_EQ(patient.sent(), "release 1");
+  patient.answer(Kind::granted);
 }
 
 }  // namespace

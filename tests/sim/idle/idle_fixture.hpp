@@ -25,7 +25,7 @@ class IdleTest : public ::testing::Test {
     Script::Caller& held = script.acquire(type, std::chrono::seconds(1), std::chrono::seconds(30));
     script.answer(Script::of(Kind::granted, token));
     EXPECT_EQ(script.release(held).answer, Answer::granted) << "the release waits for no reply";
-    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 1000");
+    EXPECT_EQ(script.sent(), "acquire 1 30000, expire 1 900");
     script.answer(Kind::granted);
   }
   /// The key is free at the backend, and no release is to be repeated.

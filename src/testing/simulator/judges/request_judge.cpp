@@ -95,7 +95,8 @@ void RequestJudge::applied(std::uint32_t client, const Request& request, const O
 
 // Without an order of requests a release waits until the backend has shortened the lease.
 bool RequestJudge::keeps_calls_waiting(const Request& request) const {
-  return request.recall && !world_.scenario.settings.in_order;
+  const bool shortens = request.recall && request.verb == Verb::expire;
+  return shortens && !world_.scenario.settings.in_order;
 }
 
 // A READ that was a WRITE: a late copy of its acquire took the WRITE once more. The release at the

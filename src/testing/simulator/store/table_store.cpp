@@ -65,13 +65,13 @@ class TableStore final : public Store {
       }
     }
     Outcome outcome = table_->apply(request, clock().now(), connection);
-    if (request.recall) watch_queue(request, connection, outcome);
     if (request.verb == Verb::acquire && outcome.place != 0) {
       tell(recalls_, request.key, connection, Notification::Kind::wanted);
     }
-    if (outcome.kind == Outcome::Kind::granted && changes_holders(request.verb)) {
+    if (outcome.kind == Outcome::Kind::granted && changes_key(request)) {
       tell(watchers_, request.key, connection, Notification::Kind::changed);
     }
+    if (request.recall) watch_queue(request, connection, outcome);
     const bool reads = (request.verb == Verb::acquire && request.type == LockType::READ) ||
                        request.verb == Verb::downgrade;
     if (reads && outcome.kind == Outcome::Kind::granted) {
@@ -151,9 +151,18 @@ class TableStore final : public Store {
     return all;
   }
 
-  static bool changes_holders(Verb verb) noexcept {
-    return verb == Verb::acquire || verb == Verb::release || verb == Verb::leave ||
-           verb == Verb::downgrade || verb == Verb::force_release;
+  /// The READs of all clients have one key, whose lease is the longest of theirs.
+  static bool changes_key(const Request& request) noexcept {
+    switch (request.verb) {
+      case Verb::acquire:
+      case Verb::release:
+      case Verb::leave:
+      case Verb::downgrade:
+      case Verb::renew:
+      case Verb::expire:
+      case Verb::force_release: return true;
+      default: return false;
+    }
   }
 
   /// The connection is told of the next waiter in line and of the next change, and whether somebody
@@ -166,18 +175,18 @@ class TableStore final : public Store {
       all->emplace(std::string(request.key), connection);
     }
   }
-  /// Tells each of them once, but not the one that has caused it.
+  /// Tells each of them once. The one that has caused a change is not told, and not of the next.
   static void tell(Watchers& watchers, std::string_view key, const detail::Subscriber* cause,
                    Notification::Kind kind) {
     const auto [first, last] = watchers.equal_range(key);
     for (auto each = first; each != last;) {
       detail::Subscriber* const told = each->second;
-      if (told == cause) {
+      if (told == cause && kind != Notification::Kind::changed) {
         ++each;
         continue;
       }
       each = watchers.erase(each);
-      told->notify({.kind = kind, .key = key});
+      if (told != cause) told->notify({.kind = kind, .key = key});
     }
   }
 
