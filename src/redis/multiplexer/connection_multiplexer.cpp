@@ -103,7 +103,10 @@ void ConnectionMultiplexer::submit(std::span<Request* const> requests, Sink& sin
   if (thread_hint.delivering_for == number_) return;
   thread_hint.submitted_to = number_;
   thread_hint.last_request = state_.submitted;
+  const auto is_awaited = [](const Request* each) { return !each->recall; };
+  const bool awaited = std::ranges::all_of(requests, is_awaited);
   if (!writer_.keeps(state_, &thread_hint, requests.size())) flush();
+  if (!awaited) state_.threads.fill_vacancy(state_.answered(), reactor_.generation());
 }
 
 const void* ConnectionMultiplexer::calling_thread() noexcept { return &thread_hint; }
@@ -166,8 +169,9 @@ ConnectionMultiplexer::Participation::~Participation() {
 
 bool ConnectionMultiplexer::expects_more() const noexcept {
   return state_.router->outstanding() > 0 ||
-         std::ranges::any_of(state_.router->connections(),
-                             [](const auto& connection) { return connection->session.listens(); });
+         std::ranges::any_of(state_.router->connections(), [](const auto& connection) {
+           return connection->session.is_to_be_read();
+         });
 }
 
 bool ConnectionMultiplexer::deliver() {

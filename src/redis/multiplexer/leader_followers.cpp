@@ -122,9 +122,16 @@ void LeaderFollowers::end_spin_to_sleep(WaitingThread& thread) noexcept {
 Parker::Wake LeaderFollowers::leave(WaitingThread& thread, const LeaveContext& context) noexcept {
   remove(thread);
   if (thread.is_spinning()) end_spin(thread);  // an exception interrupted it
-  if (leader_ != nullptr || newest_ == nullptr || spinning_threads_ > 0) return {};
+  if (!is_vacant()) return {};
   if (context.will_return && has_watching_backup()) return {};
   return pass_leadership(context);
+}
+
+void LeaderFollowers::fill_vacancy(std::uint64_t answered, std::uint64_t generation) noexcept {
+  if (!is_vacant()) return;
+  const LeaveContext context{
+      .answered = answered, .more_expected = true, .will_return = false, .generation = generation};
+  pass_leadership(context).carry_out();
 }
 
 void LeaderFollowers::remove(WaitingThread& thread) noexcept {

@@ -86,7 +86,8 @@ struct WaitingThread {
 /// * A thread that sleeps in poll(2) becomes leader without being woken, unless connections have
 ///   changed since it fell asleep: it does not poll the new ones.
 /// * If no thread awaits a reply but replies or messages are expected, another thread leads at
-///   once. If nothing is expected, leadership stays vacant: the next caller takes it at no cost.
+///   once, also when a request is sent that no thread awaits. If nothing is expected, leadership
+///   stays vacant: the next caller takes it at no cost.
 /// * An event loop counts as a thread that sleeps in poll(2). It leads if no thread awaits a reply,
 ///   and any thread that does takes over: a loop may be busy with something else. So does the
 ///   backup leader, once the loop has not come for a period.
@@ -140,6 +141,10 @@ class LeaderFollowers {
   /// after it has released the mutex.
   [[nodiscard]] Parker::Wake leave(WaitingThread& thread, const LeaveContext& context) noexcept;
 
+  /// A request was sent for whose reply no thread waits: without a leader, one of those that wait
+  /// for other events becomes it.
+  void fill_vacancy(std::uint64_t answered, std::uint64_t generation) noexcept;
+
   /// Wakes the leader because there is work besides reading.
   void interrupt_leader() noexcept;
 
@@ -155,6 +160,9 @@ class LeaderFollowers {
   void become_leader(WaitingThread& thread) noexcept;
   void become_watching_backup(WaitingThread& thread) noexcept;
   void remove(WaitingThread& thread) noexcept;
+  [[nodiscard]] bool is_vacant() const noexcept {
+    return leader_ == nullptr && newest_ != nullptr && spinning_threads_ == 0;
+  }
   [[nodiscard]] Parker::Wake pass_leadership(const LeaveContext& context) noexcept;
   [[nodiscard]] Parker::Wake promote(WaitingThread& thread) noexcept;
 

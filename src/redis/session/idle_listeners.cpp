@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/session/idle_listeners.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -32,7 +33,7 @@ void IdleListeners::on_reply(const Request& request, const Outcome& outcome, Tim
   if (!request.recall || outcome.kind != Outcome::Kind::granted || outcome.wanted) return;
   locks_.insert_or_assign(std::string(request.key),
                           Idle{channels_of(request, layout_), later(now, request.lease)});
-  if (due_ == Clock::never() && asked_.empty()) plan(now);
+  if (due_ == Clock::never() && asked_.empty()) plan(now, now);
 }
 
 void IdleListeners::note(const Request& request) noexcept {
@@ -48,12 +49,13 @@ void IdleListeners::clear() noexcept {
   due_ = Clock::never();
 }
 
-void IdleListeners::plan(TimePoint now) noexcept {
-  due_ = later(now, pause * (1 + locks_.size() / locks_for_a_pause));
+void IdleListeners::plan(TimePoint from, TimePoint now) noexcept {
+  due_ = std::max(now, later(from, interval * (1 + locks_.size() / locks_for_an_interval)));
 }
 
-void IdleListeners::append_question(CommandBuffer& out, bool sharded) {
+void IdleListeners::append_question(CommandBuffer& out, bool sharded, TimePoint now) {
   due_ = Clock::never();
+  asked_at_ = now;
   std::size_t channels = 0;
   for (const auto& [key, idle] : locks_) {
     asked_.push_back({key, idle.channels.count});
@@ -78,7 +80,7 @@ void IdleListeners::on_answer(const redisReply& answer, TimePoint now, DeliveryQ
     if (wanted) deliveries.notify_all_of(Notification::Kind::wanted, each.key);
   }
   std::erase_if(locks_, [&](const auto& each) { return now >= each.second.until; });
-  if (!locks_.empty()) plan(now);
+  if (!locks_.empty()) plan(asked_at_, now);
 }
 
 }  // namespace latchkey::inline v1::detail::redis

@@ -28,9 +28,10 @@ namespace latchkey::inline v1::detail::redis {
 class IdleListeners {
  public:
   using TimePoint = Clock::time_point;
-  /// So long after one answer the server is asked again, once more for each of so many locks.
-  static constexpr std::chrono::milliseconds pause{5};
-  static constexpr std::size_t locks_for_a_pause = 256;
+  /// The time between two questions, once more for each of so many locks, unless an answer takes
+  /// longer.
+  static constexpr std::chrono::milliseconds interval{5};
+  static constexpr std::size_t locks_for_an_interval = 256;
 
   explicit IdleListeners(const Layout& layout) noexcept : layout_(layout) {}
 
@@ -40,11 +41,12 @@ class IdleListeners {
   /// The process sends `request`. A lock is idle no longer if the request changes it.
   void note(const Request& request) noexcept;
   void clear() noexcept;
+  [[nodiscard]] bool empty() const noexcept { return locks_.empty(); }
 
   /// When to ask; never: no lock is idle, or an answer is awaited.
   [[nodiscard]] TimePoint due() const noexcept { return due_; }
   /// `sharded`: they listen with SSUBSCRIBE. Throws std::bad_alloc.
-  void append_question(CommandBuffer& out, bool sharded);
+  void append_question(CommandBuffer& out, bool sharded, TimePoint now);
   /// Notifies the sinks of the locks to whose channels somebody listens, which are idle no longer.
   /// If the user may not ask, these are all: nobody knows who waits for them. Throws
   /// std::bad_alloc.
@@ -59,11 +61,12 @@ class IdleListeners {
     std::string key;
     std::size_t channels;
   };
-  void plan(TimePoint now) noexcept;
+  void plan(TimePoint from, TimePoint now) noexcept;
 
   const Layout& layout_;
   std::map<std::string, Idle, std::less<>> locks_;
   std::vector<Asked> asked_;  ///< in the order of the question
+  TimePoint asked_at_{};
   TimePoint due_ = Clock::never();
 };
 

@@ -229,7 +229,7 @@ void Session::send_due_commands(TimePoint now) {
   }
   if (now >= idle_.due()) {
     send_internal(InFlightCommand::Kind::listeners, Verb::inspect, now, [&](CommandBuffer& out) {
-      idle_.append_question(out, call_settings_.sharded_publish);
+      idle_.append_question(out, call_settings_.sharded_publish, now);
     });
   }
   if (now < ping_at()) return;

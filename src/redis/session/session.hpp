@@ -159,6 +159,9 @@ class Session {
   /// Whether the server has replied on the current connection.
   [[nodiscard]] bool was_answered() const noexcept { return handshake_.answered_anything(); }
   [[nodiscard]] bool listens() const noexcept { return !subscriptions_.empty(); }
+  /// Whether somebody has to read although no request awaits a reply: the server may tell of
+  /// something, or is to be asked who listens.
+  [[nodiscard]] bool is_to_be_read() const noexcept { return listens() || !idle_.empty(); }
   /// The node of a cluster; empty: there is one server.
   [[nodiscard]] const std::string& server() const noexcept { return deliveries_.server(); }
   /// Why the server is a bad choice, as clauses; empty: it is fine.

@@ -111,8 +111,8 @@ inline constexpr int tool_worker = 2;
 
 inline constexpr std::chrono::milliseconds watchdog_period{1'500};
 /// Options::cache of the workers that keep what they have released, in turn.
-inline constexpr std::array<std::chrono::milliseconds, 2> idle_times{std::chrono::milliseconds(100),
-                                                                     adaptive_cache};
+inline constexpr std::array<std::chrono::milliseconds, 3> idle_times{
+    std::chrono::milliseconds(100), std::chrono::milliseconds(2'000), adaptive_cache};
 
 /// The key of a semaphore, and how many permits it has.
 inline constexpr std::uint32_t semaphore_key = 8;

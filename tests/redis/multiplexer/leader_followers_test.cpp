@@ -58,6 +58,19 @@ TEST_F(LeaderFollowersTest, ANewLeaderInPollIsNotInterruptedIfConnectionsAreTheS
   EXPECT_FALSE(was_interrupted(timer));
 }
 
+// The thread that has sent it may never wait here again.
+TEST_F(LeaderFollowersTest, ARequestThatNoThreadAwaitsFillsAVacancy) {
+  WaitingThread& caller = enter(1);
+  sleep(caller);
+  WaitingThread& timer = enter();
+  answered = 1;
+  leave(caller);
+  EXPECT_FALSE(threads.is_leader(timer)) << "nothing is expected";
+  threads.fill_vacancy(answered, generation);
+  EXPECT_TRUE(threads.is_leader(timer));
+  EXPECT_TRUE(was_interrupted(timer));
+}
+
 TEST_F(LeaderFollowersTest, TheFirstCallerLeadsAndLaterCallersFollow) {
   WaitingThread& first = enter(1);
   EXPECT_TRUE(threads.is_leader(first));

@@ -174,6 +174,16 @@ TEST_F(SessionWatch, WhileALockIsIdleTheServerIsAskedWhoListensToItsChannels) {
   EXPECT_THAT(sink.notifications, SizeIs(1));
 }
 
+// Otherwise the thread that waits for the time of the question would sleep while nobody reads.
+TEST_F(SessionWatch, WhileALockIsIdleSomebodyHasToRead) {
+  bring_up();
+  EXPECT_FALSE(session.is_to_be_read());
+  become_idle("a");
+  EXPECT_TRUE(session.is_to_be_read());
+  submit(Verb::release, "a");
+  EXPECT_FALSE(session.is_to_be_read());
+}
+
 TEST_F(SessionWatch, ALockThatIsIdleNoLongerIsNotAskedFor) {
   bring_up();
   for (const Verb verb : {Verb::renew, Verb::release}) {
