@@ -13,7 +13,7 @@
 -- ARGV[6]  1: it ends then or later; 0: then or earlier
 -- ARGV[7]  READ: tag: the lock's name, in braces if it has none
 --
--- Returns  0: it ends at that time
+-- Returns  0: it does; the hash of a READ up to `slack` ms later
 --          1: so it does, and somebody waits for it, or the user may not know
 --          nil: this owner no longer holds, or a READ whose lease ended while others went on reading
 --

@@ -306,6 +306,7 @@ set(latchkey_sim_sources
   sim/coordinator/coordinator_yield_test.cpp
   sim/exhaustive_test.cpp
   sim/idle/coordinator_adaptive_test.cpp
+  sim/idle/coordinator_idle_lease_test.cpp
   sim/idle/coordinator_idle_read_test.cpp
   sim/idle/coordinator_idle_test.cpp
   sim/idle/coordinator_idle_unordered_test.cpp

@@ -37,8 +37,8 @@ namespace latchkey::inline v1 {
 /// |               | `queues` is set. Both may be granted by a notification    |               |
 /// | acquire_all   | acquires all of `members` or none                         | granted, busy |
 /// | renew         | the lease of `id` ends in `lease` from now; never earlier | granted, gone |
-/// |               | than before. With `recall`: nobody holds `id` in its      |               |
-/// |               | process any more                                          |               |
+/// |               | than before. With `recall`: nobody held `id` in its       |               |
+/// |               | process when it was sent                                  |               |
 /// | verify        | checks whether `id` still holds; changes nothing          | granted, gone |
 /// | downgrade     | the WRITE of `id` becomes a READ of the same id, with     | granted, gone |
 /// |               | `lease`                                                   |               |

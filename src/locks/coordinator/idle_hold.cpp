@@ -70,6 +70,7 @@ bool IdleHold::keep(Coordinator& home, RemoteHold& hold, Call* call) {
   if (hold.recall == Recall::unasked && !home.can_submit()) return false;
   home.holds_.set_idle(hold);
   ++home.shard_->idle_holds;
+  hold.limits.clear();
   hold.check.wanted = milliseconds(0);
   if (!hold.was_idle()) {
     const bool learns = hold.cache == adaptive_cache;
@@ -101,14 +102,13 @@ void IdleHold::end_local_hold(Coordinator& home, RemoteHold& hold, Call* call) {
   hold.owner = Owner::nobody();
   hold.stop = std::stop_source(std::nostopstate);
   hold.end_revocation();
-  hold.limits.clear();
   if (call != nullptr) home.answer(*call, Answer::granted);
 }
 
 // Nobody compares the deadline, which begins anew for the next local hold: an `expire` may shorten
 // the lease from the moment that it is sent. A renewal asks for no more than the calls did.
 void IdleHold::ask(Coordinator& home, RemoteHold& hold, Verb verb) {
-  if (!home.settings().announcement.empty()) home.announce(hold);
+  if (verb == Verb::expire && !home.settings().announcement.empty()) home.announce(hold);
   const milliseconds lease = home.settings().offered_lease(std::min(hold.lease, idle_lease));
   home.send_check(hold, verb, lease);
   if (!hold.check.in_flight()) return;
@@ -120,11 +120,12 @@ void IdleHold::ask(Coordinator& home, RemoteHold& hold, Verb verb) {
   hold.lease = hold.in_force = lease;
 }
 
-// A hold whose calls have shorter leases is kept once for as long as a call can take it.
+// A hold whose calls have shorter leases is kept for as long as a call can take it.
 void IdleHold::plan_renewal(Coordinator& home, RemoteHold& hold) {
   hold.check.due_at = Clock::never();
   const Clock::time_point last = hold.deadline_point() - least_idle_rest;
-  if (hold.check.in_flight() || hold.lease < idle_lease || hold.idle_until <= last) return;
+  if (hold.lease < idle_lease) hold.idle_until = std::min(hold.idle_until, last);
+  if (hold.check.in_flight() || hold.idle_until <= last) return;
   hold.check.due_at = last - idle_renewal_time;
   if (home.now() >= hold.check.due_at) ask(home, hold, Verb::renew);
 }

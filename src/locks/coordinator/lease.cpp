@@ -203,7 +203,9 @@ void Coordinator::retry_check(RemoteHold& hold) {
   if (hold.check.request.verb == Verb::renew && hold.renewals.empty()) {
     hold.check.want(hold.check.lease_of_holder());
   }
-  hold.check.due_at = later(now(), std::clamp(check_interval(hold) / 10, least, most));
+  const Clock::duration rest = hold.deadline_point() - now();
+  const Clock::duration pause = std::min(check_interval(hold) / 10, rest / 4);
+  hold.check.due_at = later(now(), std::clamp(pause, least, most));
 }
 
 void Coordinator::answer_renewals(RemoteHold& hold, const Outcome& outcome) {
@@ -219,7 +221,8 @@ bool Coordinator::answer_renewal(Call& call, RemoteHold& hold, const Outcome& ou
   using LastReply = Call::LastReply;
   const bool acquires = call.kind == Call::Kind::acquire;
   const bool granted = outcome.kind == Outcome::Kind::granted;
-  const bool renewed = granted && hold.check.request.verb == Verb::renew;
+  const bool for_calls = hold.check.request.verb == Verb::renew && !hold.check.request.recall;
+  const bool renewed = granted && for_calls;
   const bool long_enough =
       (renewed && hold.check.lease_of_holder() >= call.want) || (granted && hold.ends_at_limit());
   const bool reached = long_enough && hold.has_whole_delay();

@@ -150,6 +150,12 @@ void Coordinator::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
     hold.downgrade_waiter = call;
     return send_downgrade(hold);
   }
+  RemoteHold& checked = hold.at_backend();
+  if (!lost && checked.watchdogs == 0) {  // the leases of those that are left may be shorter
+    const Clock::time_point last = std::max(checked.granted_at, checked.check.request.sent);
+    checked.check.due_at = std::min(checked.check.due_at, next_check(checked, last));
+    holds_.due_by(checked.check.due_at);
+  }
   if (call == nullptr) return;
   lost ? answer_lost(*call, hold) : answer(*call, Answer::granted);
 }
@@ -159,6 +165,7 @@ void Coordinator::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
 // the backend for longer than its deadline says, which is its limit.
 void Coordinator::retain(RemoteHold& hold, Clock::time_point until, Call* call) {
   holds_.set_retained(hold);
+  hold.retention.asked_until = until;
   hold.retention.until = hold.held_too_long ? until : std::min(until, hold.deadline_point());
   holds_.due_by(hold.retention.until);
   send_expire(hold);
@@ -174,9 +181,16 @@ void Coordinator::answer_retained(RemoteHold& hold, Answer result) {
   result == Answer::lost ? answer_lost(*call, hold) : answer(*call, result);
 }
 
-// A check in flight is answered first. A hold that may be a WRITE or a READ keeps its lease.
+// A check in flight is answered first. A hold that may be a WRITE or a READ keeps its lease. One
+// that was taken over with a shorter lease than its call asked for is renewed first.
 void Coordinator::send_expire(RemoteHold& hold) {
-  if (!settings().expires || hold.check.in_flight() || hold.type_is_unsure()) return;
+  if (hold.check.in_flight() || hold.type_is_unsure()) return;
+  const Clock::time_point asked_until = hold.retention.asked_until;
+  if (hold.check.wanted.count() > 0 && asked_until > hold.deadline_point()) {
+    const milliseconds wanted = std::exchange(hold.check.wanted, milliseconds(0));
+    return send_check(hold, Verb::renew, std::min(wanted, lease_until(asked_until, now())));
+  }
+  if (!settings().expires) return;
   const auto left = std::chrono::ceil<milliseconds>(hold.retention.until - now());
   if (left.count() <= 0) return;
   send_check(hold, Verb::expire, left);
@@ -184,9 +198,17 @@ void Coordinator::send_expire(RemoteHold& hold) {
 }
 
 void Coordinator::on_expire_reply(RemoteHold& hold, const Outcome& outcome) {
-  if (hold.retention.expiry == Expiry::unset) send_expire(hold);  // the reply was to a renewal
+  const bool granted = outcome.kind == Outcome::Kind::granted;
+  if (hold.retention.expiry == Expiry::unset) {  // the reply was to another check
+    const bool renewed = granted && hold.check.request.verb == Verb::renew;
+    if (renewed && hold.move_deadline_by_check()) {
+      const auto until = std::min(hold.retention.asked_until, hold.deadline_point());
+      hold.retention.until = std::max(hold.retention.until, until);
+    }
+    send_expire(hold);
+  }
   if (hold.check.in_flight()) return;
-  if (hold.retention.expiry == Expiry::requested && outcome.kind == Outcome::Kind::granted) {
+  if (hold.retention.expiry == Expiry::requested && granted) {
     hold.retention.expiry = Expiry::confirmed;
   }
   if (outcome.kind != Outcome::Kind::gone) return answer_retained(hold, Answer::granted);

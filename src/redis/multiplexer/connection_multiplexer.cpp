@@ -91,7 +91,7 @@ std::optional<Failure> ConnectionMultiplexer::start() {
 }
 
 void ConnectionMultiplexer::submit(std::span<Request* const> requests, Sink& sink) {
-  const ScopedLock lock(state_.mutex);
+  ScopedLock lock(state_.mutex);
   const Clock::time_point now = clock_.now();
   const Clock::time_point deadline = Reactor::next_deadline_of_submit(state_);
   state_.router->submit(requests, sink, now);
@@ -106,7 +106,18 @@ void ConnectionMultiplexer::submit(std::span<Request* const> requests, Sink& sin
   const auto is_awaited = [](const Request* each) { return !each->recall; };
   const bool awaited = std::ranges::all_of(requests, is_awaited);
   if (!writer_.keeps(state_, &thread_hint, requests.size())) flush();
-  if (!awaited) state_.threads.fill_vacancy(state_.answered(), reactor_.generation());
+  if (awaited) return;
+  const Parker::Wake wake = state_.threads.fill_vacancy(outlook(true));
+  lock.unlock();  // the woken thread would run into it
+  wake.carry_out();
+}
+
+LeaderFollowers::LeaveContext ConnectionMultiplexer::outlook(bool more_expected) const noexcept {
+  return {.answered = state_.answered(),
+          .more_expected = more_expected,
+          .will_return = false,
+          .generation = reactor_.generation(),
+          .work_is_due = Reactor::next_deadline(state_)};
 }
 
 const void* ConnectionMultiplexer::calling_thread() noexcept { return &thread_hint; }
@@ -157,12 +168,9 @@ ConnectionMultiplexer::Participation::Participation(ConnectionMultiplexer& multi
 
 ConnectionMultiplexer::Participation::~Participation() {
   MultiplexerState& state = multiplexer_.state_;
-  const std::uint64_t answered = state.answered();
-  const Parker::Wake wake =
-      state.threads.leave(thread, {.answered = answered,
-                                   .more_expected = multiplexer_.expects_more(),
-                                   .will_return = delivered && thread.awaits_reply(answered),
-                                   .generation = multiplexer_.reactor_.generation()});
+  LeaderFollowers::LeaveContext context = multiplexer_.outlook(multiplexer_.expects_more());
+  context.will_return = delivered && thread.awaits_reply(context.answered);
+  const Parker::Wake wake = state.threads.leave(thread, context);
   lock_.unlock();  // the woken thread would run into it
   wake.carry_out();
 }
@@ -335,7 +343,7 @@ Waiter::Reasons ConnectionMultiplexer::sleep_in_poll(WaitingThread& thread,
   until = std::min({until, Reactor::next_deadline(state_), later(clock_.now(), timeout_)});
   polled.add(wake_fd.get(), POLLIN, {.connection = 0, .purpose = PollSet::Purpose::wake_up});
   Reactor::add_descriptors(state_, polled);
-  state_.threads.begin_poll(thread, reactor_.generation());
+  state_.threads.begin_poll(thread, reactor_.generation(), until);
   const Waiter::Reasons reasons = poll_until(thread, polled, wake_fd, until);
   wake_fds_.give_back(std::move(wake_fd));
   if (state_.threads.end_poll(thread)) reactor_.handle_events(state_, polled);

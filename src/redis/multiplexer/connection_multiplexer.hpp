@@ -116,6 +116,8 @@ class ConnectionMultiplexer final : private ForkParticipant {
   /// Calls the sinks of everything that has arrived. True: there was something.
   bool deliver() LATCHKEY_REQUIRES(state_.mutex);
   [[nodiscard]] bool expects_more() const noexcept LATCHKEY_REQUIRES(state_.mutex);
+  [[nodiscard]] LeaderFollowers::LeaveContext outlook(bool more_expected) const noexcept
+      LATCHKEY_REQUIRES(state_.mutex);
 
   /// True: the parker of the thread was unparked.
   bool wait(Participation& self, Clock::time_point until) LATCHKEY_REQUIRES(state_.mutex);

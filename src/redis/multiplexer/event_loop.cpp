@@ -126,10 +126,7 @@ Parker::Wake ConnectionMultiplexer::EventLoop::end() noexcept {
   end_handlers();
   unwatch_connections();
   return multiplexer_.state_.threads.leave(thread_,
-                                           {.answered = multiplexer_.state_.answered(),
-                                            .more_expected = multiplexer_.expects_more(),
-                                            .will_return = false,
-                                            .generation = multiplexer_.reactor_.generation()});
+                                           multiplexer_.outlook(multiplexer_.expects_more()));
 }
 
 bool ConnectionMultiplexer::EventLoop::try_lead() {
@@ -161,7 +158,8 @@ void ConnectionMultiplexer::EventLoop::rest() {
   if (!multiplexer_.state_.threads.is_leader(thread_)) return unwatch_connections();
   watch_connections();
   set_timer(Reactor::next_deadline(multiplexer_.state_));
-  multiplexer_.state_.threads.begin_poll(thread_, multiplexer_.reactor_.generation());
+  multiplexer_.state_.threads.begin_poll(thread_, multiplexer_.reactor_.generation(),
+                                         Clock::never());
 }
 
 // After a new generation a descriptor may belong to another connection, so all are added anew.

@@ -67,10 +67,12 @@ void LeaderFollowers::become_watching_backup(WaitingThread& thread) noexcept {
   backup_watches_ = true;
 }
 
-void LeaderFollowers::begin_poll(WaitingThread& thread, std::uint64_t generation) noexcept {
+void LeaderFollowers::begin_poll(WaitingThread& thread, std::uint64_t generation,
+                                 Clock::time_point until) noexcept {
   assert(thread.state == ThreadState::leading);
   thread.state = ThreadState::polling;
   thread.polled_generation = generation;
+  thread.polls_until = until;
 }
 
 bool LeaderFollowers::end_poll(WaitingThread& thread) noexcept {
@@ -127,11 +129,8 @@ Parker::Wake LeaderFollowers::leave(WaitingThread& thread, const LeaveContext& c
   return pass_leadership(context);
 }
 
-void LeaderFollowers::fill_vacancy(std::uint64_t answered, std::uint64_t generation) noexcept {
-  if (!is_vacant()) return;
-  const LeaveContext context{
-      .answered = answered, .more_expected = true, .will_return = false, .generation = generation};
-  pass_leadership(context).carry_out();
+Parker::Wake LeaderFollowers::fill_vacancy(const LeaveContext& context) noexcept {
+  return is_vacant() ? pass_leadership(context) : Parker::Wake();
 }
 
 void LeaderFollowers::remove(WaitingThread& thread) noexcept {
@@ -156,9 +155,9 @@ Parker::Wake LeaderFollowers::pass_leadership(const LeaveContext& context) noexc
     }
   }
   if (loop != nullptr) return promote(*loop);
-  if (polling != nullptr && polling->polled_generation != context.generation) {
-    return promote(*polling);
-  }
+  const bool must_wake = polling != nullptr && (polling->polled_generation != context.generation ||
+                                                polling->polls_until > context.work_is_due);
+  if (must_wake) return promote(*polling);
   if (polling != nullptr) {
     leader_ = polling;  // it wakes when there is something to read
   } else if (context.more_expected || !has_watching_backup()) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include <latchkey/clock.hpp>
 #include <latchkey/parker.hpp>
 
 #include "redis/multiplexer/futex_wait_set.hpp"
@@ -63,8 +64,10 @@ struct WaitingThread {
   bool alone = false;
   /// How many requests all threads had submitted after the last one of this thread.
   std::uint64_t last_request = 0;
-  /// Polling: the reactor's generation at the time when the descriptors were collected.
+  /// Polling: the reactor's generation at the time when the descriptors were collected, and when
+  /// the thread wakes at the latest.
   std::uint64_t polled_generation = 0;
+  Clock::time_point polls_until{};
   /// How many threads that await a reply had entered when this one last tried to lead.
   std::uint64_t seen_arrivals = 0;
   WaitingThread* next = nullptr;      ///< entered before this one
@@ -84,9 +87,9 @@ struct WaitingThread {
 ///   reply is the last to arrive, so it leads longest. A leader that leaves because it delivered
 ///   events to others, and awaits a reply itself, is expected to return and passes nothing.
 /// * A thread that sleeps in poll(2) becomes leader without being woken, unless connections have
-///   changed since it fell asleep: it does not poll the new ones.
+///   changed since it fell asleep, which it does not poll, or work is due before it wakes.
 /// * If no thread awaits a reply but replies or messages are expected, another thread leads at
-///   once, also when a request is sent that no thread awaits. If nothing is expected, leadership
+///   once, also when a request with Request::recall is sent. If nothing is expected, leadership
 ///   stays vacant: the next caller takes it at no cost.
 /// * An event loop counts as a thread that sleeps in poll(2). It leads if no thread awaits a reply,
 ///   and any thread that does takes over: a loop may be busy with something else. So does the
@@ -113,8 +116,9 @@ class LeaderFollowers {
     return backup_leader_ == &thread && backup_watches_;
   }
 
-  /// The leader sleeps in poll(2), for the descriptors of this generation.
-  void begin_poll(WaitingThread& thread, std::uint64_t generation) noexcept;
+  /// The leader sleeps in poll(2) until then, for the descriptors of this generation.
+  void begin_poll(WaitingThread& thread, std::uint64_t generation,
+                  Clock::time_point until) noexcept;
   /// True: the thread is still the leader, or has become it again.
   bool end_poll(WaitingThread& thread) noexcept;
 
@@ -133,17 +137,18 @@ class LeaderFollowers {
 
   struct LeaveContext {
     std::uint64_t answered;
-    bool more_expected;        ///< replies or messages are to come
-    bool will_return;          ///< the thread delivered events, and its own reply is to come
-    std::uint64_t generation;  ///< identifies the descriptors that a leader has to poll
+    bool more_expected;             ///< replies or messages are to come
+    bool will_return;               ///< the thread delivered events, and its own reply is to come
+    std::uint64_t generation;       ///< identifies the descriptors that a leader has to poll
+    Clock::time_point work_is_due;  ///< when a leader has something to do besides reading
   };
   /// The thread leaves, and leadership passes on if necessary. The caller carries out the result
   /// after it has released the mutex.
   [[nodiscard]] Parker::Wake leave(WaitingThread& thread, const LeaveContext& context) noexcept;
 
-  /// A request was sent for whose reply no thread waits: without a leader, one of those that wait
-  /// for other events becomes it.
-  void fill_vacancy(std::uint64_t answered, std::uint64_t generation) noexcept;
+  /// A request was sent whose thread may not wait for the reply: without a leader, another thread
+  /// becomes it. The caller carries out the result after it has released the mutex.
+  [[nodiscard]] Parker::Wake fill_vacancy(const LeaveContext& context) noexcept;
 
   /// Wakes the leader because there is work besides reading.
   void interrupt_leader() noexcept;

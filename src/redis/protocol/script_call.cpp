@@ -188,7 +188,8 @@ bool append_note(CommandBuffer& buffer, const Request& request, const Layout& la
     note_key();
     return true;
   };
-  const bool is_new = request.verb == Verb::acquire || request.recall;
+  const bool becomes_idle = request.recall && request.verb == Verb::expire;
+  const bool is_new = request.verb == Verb::acquire || becomes_idle;
   if (is_new) {
     buffer.begin(8);
     buffer.word("EVAL");

@@ -31,8 +31,13 @@ bool is_listened_to(std::span<redisReply* const> answer, std::size_t index) noex
 
 void IdleListeners::on_reply(const Request& request, const Outcome& outcome, TimePoint now) {
   if (!request.recall || outcome.kind != Outcome::Kind::granted || outcome.wanted) return;
-  locks_.insert_or_assign(std::string(request.key),
-                          Idle{channels_of(request, layout_), later(now, request.lease)});
+  const TimePoint until = later(now, request.lease);
+  if (request.verb == Verb::renew) {  // a release may have followed it
+    const auto found = locks_.find(request.key);
+    if (found != locks_.end()) found->second.until = until;
+    return;
+  }
+  locks_.insert_or_assign(std::string(request.key), Idle{channels_of(request, layout_), until});
   if (due_ == Clock::never() && asked_.empty()) plan(now, now);
 }
 

@@ -35,8 +35,9 @@ class IdleListeners {
 
   explicit IdleListeners(const Layout& layout) noexcept : layout_(layout) {}
 
-  /// The reply to `request`: if it is an `expire` that the server has granted without naming
-  /// anybody who waits (Request::recall), the lock is idle. Throws std::bad_alloc.
+  /// The reply to `request`. The lock is idle after an `expire` with Request::recall that the
+  /// server has granted without naming anybody who waits; a renewal prolongs that. Throws
+  /// std::bad_alloc.
   void on_reply(const Request& request, const Outcome& outcome, TimePoint now);
   /// The process sends `request`. A lock is idle no longer if the request changes it.
   void note(const Request& request) noexcept;

@@ -35,7 +35,7 @@ class LeaderFollowersTest : public ::testing::Test {
   }
   /// The thread falls asleep: the leader in poll(2), a follower on the futex.
   void sleep(WaitingThread& thread) {
-    if (threads.is_leader(thread)) threads.begin_poll(thread, generation);
+    if (threads.is_leader(thread)) threads.begin_poll(thread, generation, polls_until);
   }
   /// The thread wakes up and tries to lead. True if it was interrupted.
   bool wake(WaitingThread& thread) {
@@ -45,7 +45,8 @@ class LeaderFollowersTest : public ::testing::Test {
     return interrupted;
   }
   void leave(WaitingThread& thread, bool more_expected = false, bool will_return = false) {
-    static_cast<void>(threads.leave(thread, {answered, more_expected, will_return, generation}));
+    static_cast<void>(
+        threads.leave(thread, {answered, more_expected, will_return, generation, work_is_due}));
   }
   bool was_interrupted(WaitingThread& thread) {
     return (thread.waiter.take_reasons() & Waiter::interrupted) != 0;
@@ -57,6 +58,8 @@ class LeaderFollowersTest : public ::testing::Test {
   std::deque<WaitingThread> entered;
   std::uint64_t answered = 0;
   std::uint64_t generation = 0;
+  Clock::time_point polls_until = Clock::never();
+  Clock::time_point work_is_due = Clock::never();
 };
 
 }  // namespace latchkey::inline v1::detail::redis

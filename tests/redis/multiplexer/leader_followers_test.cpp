@@ -58,6 +58,20 @@ TEST_F(LeaderFollowersTest, ANewLeaderInPollIsNotInterruptedIfConnectionsAreTheS
   EXPECT_FALSE(was_interrupted(timer));
 }
 
+TEST_F(LeaderFollowersTest, ANewLeaderInPollIsInterruptedIfWorkIsDueBeforeItWakes) {
+  polls_until = Clock::time_point(100ms);
+  for (const auto due : {50ms, 100ms}) {
+    WaitingThread& timer = enter();
+    sleep(timer);
+    WaitingThread& caller = enter(++answered);
+    work_is_due = Clock::time_point(due);
+    leave(caller);
+    EXPECT_TRUE(threads.is_leader(timer));
+    EXPECT_EQ(was_interrupted(timer), due == 50ms);
+    leave(timer);
+  }
+}
+
 // The thread that has sent it may never wait here again.
 TEST_F(LeaderFollowersTest, ARequestThatNoThreadAwaitsFillsAVacancy) {
   WaitingThread& caller = enter(1);
@@ -66,7 +80,7 @@ TEST_F(LeaderFollowersTest, ARequestThatNoThreadAwaitsFillsAVacancy) {
   answered = 1;
   leave(caller);
   EXPECT_FALSE(threads.is_leader(timer)) << "nothing is expected";
-  threads.fill_vacancy(answered, generation);
+  threads.fill_vacancy({answered, true, false, generation, work_is_due}).carry_out();
   EXPECT_TRUE(threads.is_leader(timer));
   EXPECT_TRUE(was_interrupted(timer));
 }

@@ -184,6 +184,18 @@ TEST_F(SessionWatch, WhileALockIsIdleSomebodyHasToRead) {
   EXPECT_FALSE(session.is_to_be_read());
 }
 
+TEST_F(SessionWatch, ARenewalThatIsAnsweredAfterTheReleaseWasSentLeavesNothingIdle) {
+  bring_up();
+  become_idle("a");
+  Request& renewal = request(Verb::renew, "a");
+  renewal.recall = true;
+  submit_all({&renewal});
+  EXPECT_TRUE(session.is_to_be_read());
+  submit(Verb::release, "a");
+  say("+OK\r\n:0\r\n:1\r\n");
+  EXPECT_FALSE(session.is_to_be_read());
+}
+
 TEST_F(SessionWatch, ALockThatIsIdleNoLongerIsNotAskedFor) {
   bring_up();
   for (const Verb verb : {Verb::renew, Verb::release}) {

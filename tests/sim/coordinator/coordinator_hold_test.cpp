@@ -279,5 +279,22 @@ TEST(Coordinator, FencedHoldHasTheTokenOfTheBackend) {
   EXPECT_EQ(held.hold->token, 77U);
 }
 
+// Two thirds of the watchdog's lease remain, so nothing is renewed for it.
+TEST(Coordinator, WhatIsLeftIsCheckedByItsOwnLease) {
+  Script script;
+  Caller& held = script.acquire(REENTRANT, 1s, 24s);
+  script.answer(Kind::granted);
+  script.extend(held, 24s);
+  Caller& inside = script.acquire(REENTRANT, 1s, watchdog);
+  EXPECT_EQ(script.sent(), "acquire 1 24000, renew 1 24000");
+  script.answer(Kind::granted);
+  script.release(inside);
+  script.pass(8s);
+  EXPECT_EQ(script.sent(), "verify 1");
+  script.answer(Kind::granted);
+  script.release(held);
+  script.answer(Kind::granted);
+}
+
 }  // namespace
 }  // namespace latchkey::sim

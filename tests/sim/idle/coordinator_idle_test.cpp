@@ -17,12 +17,6 @@ using Change = Notification::Kind;
 
 class CoordinatorIdle : public IdleTest {};
 
-CoordinatorSettings kept_for(milliseconds cache) {
-  CoordinatorSettings settings = with_idle_holds();
-  settings.cache = cache;
-  return with_events(settings);
-}
-
 TEST_F(CoordinatorIdle, TheNextCallOfAnyOwnerTakesIt) {
   become_idle();
   Caller& next = take();
@@ -64,90 +58,6 @@ TEST_F(CoordinatorIdle, ItIsKeptForItsTimeHoweverOftenItIsTaken) {
   end_release();
 }
 
-TEST_F(CoordinatorIdle, AShortTimeIsUsedToItsEndWithOneRequest) {
-  for (const milliseconds cache : {10ms, 290ms}) {
-    Script brief(kept_for(cache));
-    Caller& held = brief.acquire(REENTRANT, 1s, 30s);
-    brief.answer(Kind::granted);
-    brief.release(held);
-    brief.answer(Kind::granted);
-    EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 900");
-    brief.pass(cache - 1ms);
-    Caller& next = brief.acquire(REENTRANT, 1s, 30s, Owner::make());
-    brief.release(next);
-    EXPECT_EQ(brief.sent(), "");
-    brief.pass(1ms);
-    EXPECT_EQ(brief.sent(), "release 1");
-    brief.answer(Kind::granted);
-  }
-}
-
-// Others wait at most 0.9 s for it if the process ends.
-TEST_F(CoordinatorIdle, ItsShortLeaseIsRenewedWhileItIsKept) {
-  Script patient(kept_for(1s));
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
-  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900");
-  for (int renewal = 1; renewal <= 4; ++renewal) {
-    patient.pass(190ms);
-    EXPECT_EQ(patient.sent(), "") << renewal;
-    patient.pass(1ms);
-    EXPECT_EQ(patient.sent(), "renew 1 900") << renewal;
-    patient.answer(Kind::granted);
-  }
-  patient.pass(235ms);
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
-  EXPECT_EQ(patient.left(next), 656ms);
-  patient.release(next);
-  EXPECT_EQ(patient.events(), "attempt, granted, released, attempt, granted, released");
-  EXPECT_EQ(patient.sent(), "");
-  patient.pass(1ms);
-  EXPECT_EQ(patient.sent(), "release 1");
-  patient.answer(Kind::granted);
-}
-
-TEST_F(CoordinatorIdle, WhileItIsRenewedACallMayTakeItForWhatIsLeft) {
-  Script patient(kept_for(1s));
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
-  patient.pass(191ms + 90ms);
-  EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900, renew 1 900");
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
-  EXPECT_EQ(patient.left(next), 610ms);
-  patient.answer(Kind::granted);
-  EXPECT_EQ(patient.left(next), 801ms);
-  patient.release(next);
-  patient.pass(101ms);
-  EXPECT_EQ(patient.sent(), "renew 1 900");
-  patient.pass(101ms);
-  Caller& last = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
-  EXPECT_EQ(last.answer, Answer::pending) << "a renewal of it could not be answered any more";
-  EXPECT_EQ(patient.sent(), "release 1, acquire 2 30000");
-  while (patient.open() > 0) patient.answer(Kind::granted);
-}
-
-TEST_F(CoordinatorIdle, ACallThatUsesItAllTheTimeRenewsItsShortLease) {
-  Script busy(kept_for(1s));
-  Caller& held = busy.acquire(REENTRANT, 1s, 30s);
-  busy.answer(Kind::granted);
-  busy.release(held);
-  busy.answer(Kind::granted);
-  EXPECT_EQ(busy.sent(), "acquire 1 30000, expire 1 900");
-  for (auto used = 0ms; used < 1s; used += 10ms) {
-    Caller& next = busy.acquire(REENTRANT, 1s, 30s, Owner::make());
-    ASSERT_EQ(next.answer, Answer::granted);
-    ASSERT_GE(busy.left(next), 690ms);
-    busy.pass(10ms);
-    busy.release(next);
-    while (busy.open() > 0) busy.answer(Kind::granted);
-  }
-  EXPECT_EQ(busy.sent(), "renew 1 900, renew 1 900, renew 1 900, renew 1 900, release 1");
-}
-
 TEST_F(CoordinatorIdle, EachCallMaySayForHowLongItIsKept) {
   Script plain(with_events(with_grants()));
   Caller& keeps = plain.acquire(REENTRANT, 1s, Lease(30s).cache(200ms));
@@ -177,54 +87,6 @@ TEST_F(CoordinatorIdle, WithoutTheOptionEachReleaseIsSent) {
   EXPECT_EQ(plain.sent(), "acquire 1 30000, release 1");
   plain.answer(Kind::granted);
   EXPECT_TRUE(plain.idle());
-}
-
-TEST_F(CoordinatorIdle, AHolderThatKeepsItForLongRenews) {
-  become_idle();
-  Caller& next = take();
-  script.pass(50ms);
-  EXPECT_EQ(script.sent(), "renew 1 30000");
-  script.answer(Kind::granted);
-  EXPECT_GT(script.left(next), 29s);
-  EXPECT_EQ(script.release(next).answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "expire 1 900") << "its lease is short while it is idle";
-  script.answer(Kind::granted);
-  script.pass(50ms);
-  end_release();
-}
-
-// Most of the lease that the call asks for is left, so it needs no other one.
-TEST_F(CoordinatorIdle, AHolderWithAShortLeaseIsChecked) {
-  Caller& held = take(REENTRANT, 900ms);
-  script.answer(Kind::granted);
-  script.release(held);
-  script.answer(Kind::granted);
-  EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 900");
-  script.pass(50ms);
-  Caller& next = take(REENTRANT, 900ms);
-  EXPECT_EQ(next.answer, Answer::granted);
-  script.pass(300ms);
-  EXPECT_EQ(script.sent(), "verify 1");
-  script.answer(Kind::gone);
-  EXPECT_TRUE(script.lost(next));
-}
-
-// A renewal is a change of the key that the backend tells to nobody, and the last that it watches.
-TEST_F(CoordinatorIdle, AfterARenewalTheBackendIsAskedAgainHoweverShortTheLease) {
-  Caller& held = take(REENTRANT, 900ms);
-  script.answer(Kind::granted);
-  script.release(held);
-  script.answer(Kind::granted);
-  Caller& next = take(REENTRANT, 900ms);
-  Caller& renewal = script.extend(next, 900ms);
-  EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 900, renew 1 900");
-  script.answer(Kind::granted);
-  EXPECT_EQ(renewal.answer, Answer::granted);
-  script.release(next);
-  EXPECT_EQ(script.sent(), "expire 1 900");
-  script.answer(Kind::granted);
-  script.notify(Change::wanted);
-  script.answer(Kind::granted);
 }
 
 TEST_F(CoordinatorIdle, ARecallEndsIt) {
@@ -377,21 +239,6 @@ TEST_F(CoordinatorIdle, AnotherTypeGivesItBackFirst) {
   EXPECT_EQ(script.sent(), "release 1, acquire 2 30000");
   script.answer(Kind::granted);
   script.answer(Kind::granted);
-}
-
-TEST_F(CoordinatorIdle, AShorterLeaseGivesItBackFirst) {
-  become_idle();
-  take(REENTRANT, 899ms);
-  EXPECT_EQ(script.sent(), "release 1, acquire 2 899");
-  script.answer(Kind::granted);
-  script.answer(Kind::granted);
-}
-
-TEST_F(CoordinatorIdle, AHoldWithAShortLeaseIsNotKept) {
-  Caller& held = script.acquire(REENTRANT, 1s, 600ms);
-  script.answer(Kind::granted);
-  script.release(held);
-  end_release("acquire 1 600, release 1");
 }
 
 TEST_F(CoordinatorIdle, EachCallOfFencedHasATokenOfItsOwn) {

@@ -207,6 +207,20 @@ TEST_F(CoordinatorIdleUnordered, AReadThatOthersChangedIsTakenAndRenewed) {
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
+// The node had not all keys of the renewal while the slot moved.
+TEST_F(CoordinatorIdleUnordered, ARenewalThatFailsIsRepeatedBeforeTheShortLeaseEnds) {
+  release_first(READ);
+  script.answer(Kind::granted);
+  script.notify(Change::changed);
+  Caller& next = take(READ);
+  EXPECT_EQ(script.sent(), "renew 1 900");
+  script.answer(Kind::unknown);
+  script.pass(300ms);
+  EXPECT_EQ(script.sent(), "renew 1 30000");
+  script.answer(Kind::granted);
+  EXPECT_GT(script.left(next), 29s);
+}
+
 TEST_F(CoordinatorIdleUnordered, ACallTakesItWhileItsLeaseIsRenewed) {
   CoordinatorSettings longer = settings();
   longer.cache = 1s;

@@ -11,6 +11,13 @@
 
 namespace latchkey::inline v1::sim {
 
+/// With every event, and holds that are kept idle for so long.
+inline CoordinatorSettings kept_for(milliseconds cache) {
+  CoordinatorSettings settings = with_idle_holds();
+  settings.cache = cache;
+  return with_events(settings);
+}
+
 class IdleTest : public ::testing::Test {
  protected:
   explicit IdleTest(const CoordinatorSettings& settings = with_idle_holds())

@@ -104,6 +104,8 @@ struct KeyHistory {
     Clock::time_point until;  ///< by that client's clock
     bool excused;
     std::uint32_t permits;
+    /// It may last that long, if a renewal was under way.
+    Clock::time_point asked_until = until;
   };
   struct Holder {
     std::uint32_t client;

@@ -142,13 +142,13 @@ void HoldJudge::retained(std::uint32_t key, const GrantedHold& hold, Clock::time
   };
   if (std::ranges::any_of(history.holds, same)) return;
   std::erase_if(history.retained, [&](const KeyHistory::Retained& each) {
-    return each.until <= history_.clients[each.client].clock->now();
+    return each.asked_until <= history_.clients[each.client].clock->now();
   });
   if (!history_.is_live(hold)) return;
   // The limit of a READ that has joined another one ends with its call.
-  until = std::min(until, hold.hold->at_backend().deadline_point());
+  const Clock::time_point end = std::min(until, hold.hold->at_backend().deadline_point());
   history.retained.push_back(
-      {hold.client, hold.number, hold.type, until, hold.excused, hold.permits});
+      {hold.client, hold.number, hold.type, end, hold.excused, hold.permits, until});
 }
 
 void HoldJudge::before_event(std::uint32_t client, std::uint32_t key) {
@@ -287,7 +287,7 @@ bool HoldJudge::blocks_local_queue(std::uint32_t client, std::uint32_t key) cons
                                return hold.client == client && history_.is_live(hold);
                              }) ||
          std::ranges::any_of(history.retained, [&](const KeyHistory::Retained& each) {
-           return each.client == client && now < each.until;
+           return each.client == client && now < each.asked_until;
          });
 }
 

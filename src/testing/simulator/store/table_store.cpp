@@ -68,7 +68,7 @@ class TableStore final : public Store {
     if (request.verb == Verb::acquire && outcome.place != 0) {
       tell(recalls_, request.key, connection, Notification::Kind::wanted);
     }
-    if (outcome.kind == Outcome::Kind::granted && changes_key(request)) {
+    if (outcome.kind == Outcome::Kind::granted && changes_key(request.verb)) {
       tell(watchers_, request.key, connection, Notification::Kind::changed);
     }
     if (request.recall) watch_queue(request, connection, outcome);
@@ -152,8 +152,8 @@ class TableStore final : public Store {
   }
 
   /// The READs of all clients have one key, whose lease is the longest of theirs.
-  static bool changes_key(const Request& request) noexcept {
-    switch (request.verb) {
+  static bool changes_key(Verb verb) noexcept {
+    switch (verb) {
       case Verb::acquire:
       case Verb::release:
       case Verb::leave:
