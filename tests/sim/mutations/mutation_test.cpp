@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/every_schedule.hpp"
 #include "sim/latch_simulation.hpp"
 #include "sim/leader_simulation.hpp"
 #include "sim/mutations/mutated.hpp"
@@ -50,6 +51,31 @@ TEST_P(Mutations, AreDetected) {
 
 INSTANTIATE_TEST_SUITE_P(Simulator, Mutations, ::testing::ValuesIn(mutations),
                          [](const auto& each) { return std::string(each.param); });
+
+/// Runs all schedules of idle holds until one breaks a promise.
+std::string violation_of_a_schedule() {
+  std::string violation;
+  for (const Budget& budget : idle_budgets) {
+    Choices choices;
+    do {
+      violation = Schedule(choices, budget).run();
+    } while (violation.empty() && choices.next());
+    if (!violation.empty()) return violation;
+  }
+  return violation;
+}
+
+// The schedules have no close, no request that is late, and no reply that is later than its
+// request.
+TEST(Schedules, DetectMutationsOfIdleHolds) {
+  for (const std::string_view name : {"idle_hold_ignores_the_reply", "idle_hold_is_taken_late",
+                                      "idle_hold_outlives_its_lease", "idle_hold_repeats_its_token",
+                                      "recall_is_ignored", "recall_takes_the_lock_from_its_call"}) {
+    active_mutation = name;
+    EXPECT_NE(violation_of_a_schedule(), "") << name;
+    active_mutation = {};
+  }
+}
 
 TEST(WithoutMutation, TheSameSeedsKeepEveryPromise) {
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
