@@ -215,6 +215,8 @@ class Script : private ProcessHost {
   [[nodiscard]] std::string events() { return std::exchange(events_, {}); }
   /// Whether the request submitted last asks for a place in the process queue.
   [[nodiscard]] bool last_request_queues() const { return open_.back()->queues; }
+  /// How long ago it began, as the backend is told.
+  [[nodiscard]] Clock::duration last_request_age() const { return now() - open_.back()->sent; }
   [[nodiscard]] std::size_t open() const noexcept { return open_.size(); }
   [[nodiscard]] bool idle() const noexcept { return process_->idle(); }
   /// Whether the coordinator has a due time, until which the timer thread drives the backend.

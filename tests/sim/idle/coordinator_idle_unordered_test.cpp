@@ -133,6 +133,16 @@ TEST_F(CoordinatorIdleUnordered, WhatIsGoneOnceItsShortLeaseIsOverWasReleased) {
   }
 }
 
+// A backend ends a request command_timeout after it was sent.
+TEST_F(CoordinatorIdleUnordered, TheReleaseThatFollowsTheExpireHasNoTimeOfItsOwn) {
+  release_first();
+  script.pass(100ms);
+  EXPECT_EQ(script.sent(), "release 1");
+  EXPECT_EQ(script.last_request_age(), 100ms);
+  script.answer(Verb::release, Kind::granted);
+  script.answer(Verb::expire, Kind::gone);
+}
+
 // It takes a place in the queue, which the server does not tell to the process that has taken it.
 TEST_F(CoordinatorIdleUnordered, AFairCallThatComesBeforeTheReplyEndsIt) {
   release_first();
