@@ -306,5 +306,45 @@ TEST_F(SessionInCluster, ASessionThatOnlyListensSendsPing) {
   EXPECT_FALSE(session.is_silent(now));
 }
 
+/// A node that tells of changes of keys.
+class SessionWithTellingNode : public SessionTest {
+ protected:
+  SessionWithTellingNode() : SessionTest(settings()) {
+    connect();
+    sent();
+    say(testing::hello_answer(11, "run", "master", "", "cluster") + "%0\r\n");
+    for (auto commands = sent(); !commands.empty(); commands = sent()) {
+      std::string replies;
+      for (const Command& command : commands) replies += reply_to(command);
+      say(replies);
+    }
+  }
+
+  static Session::Settings settings() {
+    Session::Settings its = cluster_settings();
+    its.login.watches = true;
+    return its;
+  }
+  static std::string reply_to(const Command& command) {
+    if (command[0] == "CLUSTER") return "*0\r\n";
+    const bool is_number = command[0] != "CLIENT" || command[1] == "KILL";
+    return is_number ? ":0\r\n" : "+OK\r\n";
+  }
+};
+
+// Its clients use SSUBSCRIBE, at the node of the key.
+TEST_F(SessionWithTellingNode, IsAskedWhoListensToTheShardedChannelsOfIdleLocks) {
+  ASSERT_EQ(session.stage(), Session::Stage::up);
+  Request& idle = request(Verb::expire, "k");
+  idle.recall = true;
+  const std::vector<Request*> requests{&idle};
+  session.submit(requests, sink, now);
+  sent();
+  say("+OK\r\n:0\r\n");
+  pass(5ms);
+  EXPECT_THAT(sent(), ElementsAre(ElementsAre("PUBSUB", "SHARDNUMSUB", "redisson_lock__channel:{k}",
+                                              "redisson_rwlock:{k}")));
+}
+
 }  // namespace
 }  // namespace latchkey::detail::redis
