@@ -188,6 +188,7 @@ class Coordinator {
   void grant(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
              Clock::time_point deadline, Clock::time_point now);
   void count_local_hold(const AcquireTerms& terms, RemoteHold& hold);
+  void bring_check_forward(RemoteHold& hold);
   [[nodiscard]] RemoteHold* try_at_once(const AcquireTerms& terms, ImmediateBackend& backend,
                                         Clock::time_point now, Outcome& outcome) noexcept;
   void grant_in_full(RemoteHold& claim, const AcquireTerms& terms, std::uint64_t token,
@@ -220,8 +221,7 @@ class Coordinator {
   void send_acquire(RemoteHold& claim);
   /// Fills in the request of one more attempt under the id of `claim`, which is sent now.
   void prepare_acquire(RemoteHold& claim);
-  /// Whether an attempt that finds the key busy takes a place in the backend's queue
-  /// (Request::queues).
+  /// Whether an attempt that finds the key busy takes a place in line (Request::queues).
   [[nodiscard]] bool takes_place(const RemoteHold& claim);
   [[nodiscard]] std::chrono::milliseconds queue_wait_of(const Call& call);
   void note_reply(const Request& request, const Outcome& outcome) noexcept;

@@ -171,11 +171,14 @@ inline void Coordinator::count_local_hold(const AcquireTerms& terms, RemoteHold&
   if (!terms.lease.is_watchdog()) return;
   if (hold.joined != nullptr) ++hold.watchdogs;
   RemoteHold& renewed = hold.at_backend();
-  if (renewed.watchdogs++ == 0) {
-    const Clock::time_point last = std::max(renewed.granted_at, renewed.check.request.sent);
-    renewed.check.due_at = std::min(renewed.check.due_at, next_check(renewed, last));
-    holds_.due_by(renewed.check.due_at);
-  }
+  if (renewed.watchdogs++ == 0) bring_check_forward(renewed);
+}
+
+/// The lease by which it is checked may have become shorter.
+inline void Coordinator::bring_check_forward(RemoteHold& hold) {
+  const Clock::time_point last = std::max(hold.granted_at, hold.check.request.sent);
+  hold.check.due_at = std::min(hold.check.due_at, next_check(hold, last));
+  holds_.due_by(hold.check.due_at);
 }
 
 // --- a backend in the same process ---

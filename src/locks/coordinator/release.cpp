@@ -150,12 +150,7 @@ void Coordinator::drop_one_of_several(RemoteHold& hold, bool lost, Call* call) {
     hold.downgrade_waiter = call;
     return send_downgrade(hold);
   }
-  RemoteHold& checked = hold.at_backend();
-  if (!lost && checked.watchdogs == 0) {  // the leases of those that are left may be shorter
-    const Clock::time_point last = std::max(checked.granted_at, checked.check.request.sent);
-    checked.check.due_at = std::min(checked.check.due_at, next_check(checked, last));
-    holds_.due_by(checked.check.due_at);
-  }
+  if (!lost && hold.at_backend().watchdogs == 0) bring_check_forward(hold.at_backend());
   if (call == nullptr) return;
   lost ? answer_lost(*call, hold) : answer(*call, Answer::granted);
 }

@@ -1,5 +1,5 @@
-// The lease of a hold that is kept idle, which is short and is renewed, and of the calls that take
-// it. SPDX-License-Identifier: BSL-1.0
+// The short lease of a hold that is kept idle: its renewals, and what the calls that take it get.
+// SPDX-License-Identifier: BSL-1.0
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -19,13 +19,10 @@ class CoordinatorIdleLease : public IdleTest {};
 TEST_F(CoordinatorIdleLease, AShortTimeIsUsedToItsEndWithOneRequest) {
   for (const milliseconds cache : {10ms, 290ms}) {
     Script brief(kept_for(cache));
-    Caller& held = brief.acquire(REENTRANT, 1s, 30s);
-    brief.answer(Kind::granted);
-    brief.release(held);
-    brief.answer(Kind::granted);
+    become_idle_in(brief);
     EXPECT_EQ(brief.sent(), "acquire 1 30000, expire 1 900");
     brief.pass(cache - 1ms);
-    Caller& next = brief.acquire(REENTRANT, 1s, 30s, Owner::make());
+    Caller& next = take_in(brief);
     brief.release(next);
     EXPECT_EQ(brief.sent(), "");
     brief.pass(1ms);
@@ -37,10 +34,7 @@ TEST_F(CoordinatorIdleLease, AShortTimeIsUsedToItsEndWithOneRequest) {
 // Others wait at most 0.9 s for it if the process ends.
 TEST_F(CoordinatorIdleLease, ItsShortLeaseIsRenewedWhileItIsKept) {
   Script patient(kept_for(1s));
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
+  become_idle_in(patient);
   EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900");
   for (int renewal = 1; renewal <= 4; ++renewal) {
     patient.pass(190ms);
@@ -50,7 +44,7 @@ TEST_F(CoordinatorIdleLease, ItsShortLeaseIsRenewedWhileItIsKept) {
     patient.answer(Kind::granted);
   }
   patient.pass(235ms);
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  Caller& next = take_in(patient);
   EXPECT_EQ(patient.left(next), 656ms);
   patient.release(next);
   EXPECT_EQ(patient.events(), "attempt, granted, released, attempt, granted, released");
@@ -62,13 +56,10 @@ TEST_F(CoordinatorIdleLease, ItsShortLeaseIsRenewedWhileItIsKept) {
 
 TEST_F(CoordinatorIdleLease, WhileItIsRenewedACallMayTakeItForWhatIsLeft) {
   Script patient(kept_for(1s));
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
+  become_idle_in(patient);
   patient.pass(191ms + 90ms);
   EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900, renew 1 900");
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  Caller& next = take_in(patient);
   EXPECT_EQ(patient.left(next), 610ms);
   patient.answer(Kind::granted);
   EXPECT_EQ(patient.left(next), 801ms);
@@ -76,7 +67,7 @@ TEST_F(CoordinatorIdleLease, WhileItIsRenewedACallMayTakeItForWhatIsLeft) {
   patient.pass(101ms);
   EXPECT_EQ(patient.sent(), "renew 1 900");
   patient.pass(101ms);
-  Caller& last = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  Caller& last = take_in(patient);
   EXPECT_EQ(last.answer, Answer::pending) << "a renewal of it could not be answered any more";
   EXPECT_EQ(patient.sent(), "release 1, acquire 2 30000");
   while (patient.open() > 0) patient.answer(Kind::granted);
@@ -88,13 +79,10 @@ TEST_F(CoordinatorIdleLease, ACallThatTakesItMayRetainItForLonger) {
   expires.expires = true;
   for (const bool renewing : {false, true}) {
     Script patient(expires);
-    Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-    patient.answer(Kind::granted);
-    patient.release(held);
-    patient.answer(Kind::granted);
+    become_idle_in(patient);
     patient.pass(renewing ? 191ms : 10ms);
     static_cast<void>(patient.sent());
-    Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+    Caller& next = take_in(patient);
     const Caller& release = patient.release(next, 5s);
     if (renewing) patient.answer(Kind::granted);
     EXPECT_EQ(patient.sent(), "renew 1 5051");
@@ -113,13 +101,10 @@ TEST_F(CoordinatorIdleLease, ACallThatTakesItMayRetainItForLonger) {
 
 TEST_F(CoordinatorIdleLease, ACallWithAShortLeaseLeavesItForAsLongAsAnotherOneCanTakeIt) {
   Script patient(kept_for(10s));
-  Caller& held = patient.acquire(REENTRANT, 1s, 800ms);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
+  become_idle_in(patient, 800ms);
   EXPECT_EQ(patient.sent(), "acquire 1 800, expire 1 800");
   patient.pass(191ms);
-  Caller& next = patient.acquire(REENTRANT, 1s, 800ms, Owner::make());
+  Caller& next = take_in(patient, 800ms);
   EXPECT_EQ(patient.left(next), 601ms);
   patient.release(next);
   EXPECT_EQ(patient.sent(), "");
@@ -130,12 +115,9 @@ TEST_F(CoordinatorIdleLease, ACallWithAShortLeaseLeavesItForAsLongAsAnotherOneCa
 
 TEST_F(CoordinatorIdleLease, ARenewalThatWasUnderWayIsNoAnswerToTheCallThatExtends) {
   Script patient(kept_for(1s));
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
+  become_idle_in(patient);
   patient.pass(191ms);
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  Caller& next = take_in(patient);
   Caller& extend = patient.extend(next, 900ms);
   EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900, renew 1 900");
   patient.answer(Kind::granted);
@@ -151,13 +133,10 @@ TEST_F(CoordinatorIdleLease, ARenewalThatWasUnderWayIsNoAnswerToTheCallThatExten
 
 TEST_F(CoordinatorIdleLease, ACallThatUsesItAllTheTimeRenewsItsShortLease) {
   Script busy(kept_for(1s));
-  Caller& held = busy.acquire(REENTRANT, 1s, 30s);
-  busy.answer(Kind::granted);
-  busy.release(held);
-  busy.answer(Kind::granted);
+  become_idle_in(busy);
   EXPECT_EQ(busy.sent(), "acquire 1 30000, expire 1 900");
   for (auto used = 0ms; used < 1s; used += 10ms) {
-    Caller& next = busy.acquire(REENTRANT, 1s, 30s, Owner::make());
+    Caller& next = take_in(busy);
     ASSERT_EQ(next.answer, Answer::granted);
     ASSERT_GE(busy.left(next), 690ms);
     busy.pass(10ms);
@@ -183,10 +162,7 @@ TEST_F(CoordinatorIdleLease, AHolderThatKeepsItForLongRenews) {
 
 // Most of the lease that the call asks for is left, so it needs no other one.
 TEST_F(CoordinatorIdleLease, AHolderWithAShortLeaseIsChecked) {
-  Caller& held = take(REENTRANT, 900ms);
-  script.answer(Kind::granted);
-  script.release(held);
-  script.answer(Kind::granted);
+  become_idle_in(script, 900ms);
   EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 900");
   script.pass(50ms);
   Caller& next = take(REENTRANT, 900ms);
@@ -199,10 +175,7 @@ TEST_F(CoordinatorIdleLease, AHolderWithAShortLeaseIsChecked) {
 
 // A renewal is a change of the key that the backend tells to nobody, and the last that it watches.
 TEST_F(CoordinatorIdleLease, AfterARenewalTheBackendIsAskedAgainHoweverShortTheLease) {
-  Caller& held = take(REENTRANT, 900ms);
-  script.answer(Kind::granted);
-  script.release(held);
-  script.answer(Kind::granted);
+  become_idle_in(script, 900ms);
   Caller& next = take(REENTRANT, 900ms);
   Caller& renewal = script.extend(next, 900ms);
   EXPECT_EQ(script.sent(), "acquire 1 900, expire 1 900, renew 1 900");

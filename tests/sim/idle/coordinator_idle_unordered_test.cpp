@@ -33,6 +33,17 @@ class CoordinatorIdleUnordered : public IdleTest {
     EXPECT_EQ(script.events(), "attempt, granted");
     return release;
   }
+  /// An idle READ that others have changed. Its renewal is under way.
+  Caller& take_a_changed_read() {
+    release_first(READ);
+    script.answer(Kind::granted);
+    script.notify(Change::changed);
+    EXPECT_EQ(script.sent(), "");
+    Caller& next = take(READ);
+    EXPECT_EQ(next.answer, Answer::granted);
+    EXPECT_EQ(script.sent(), "renew 1 900");
+    return next;
+  }
 };
 
 TEST_F(CoordinatorIdleUnordered, TheReleaseWaitsForTheReplyAndCallsTakeItAfterwards) {
@@ -206,24 +217,14 @@ TEST_F(CoordinatorIdleUnordered, ClosingAnswersTheRelease) {
 
 // A renewal that is late shortens no lease.
 TEST_F(CoordinatorIdleUnordered, AReadThatOthersChangedIsTakenAndRenewed) {
-  release_first(READ);
-  script.answer(Kind::granted);
-  script.notify(Change::changed);
-  EXPECT_EQ(script.sent(), "");
-  Caller& next = take(READ);
-  EXPECT_EQ(next.answer, Answer::granted);
-  EXPECT_EQ(script.sent(), "renew 1 900");
+  Caller& next = take_a_changed_read();
   EXPECT_EQ(script.release(next).answer, Answer::granted) << "it does not wait for the reply";
   while (script.open() > 0) script.answer(Kind::granted);
 }
 
 // The node had not all keys of the renewal while the slot moved.
 TEST_F(CoordinatorIdleUnordered, ARenewalThatFailsIsRepeatedBeforeTheShortLeaseEnds) {
-  release_first(READ);
-  script.answer(Kind::granted);
-  script.notify(Change::changed);
-  Caller& next = take(READ);
-  EXPECT_EQ(script.sent(), "renew 1 900");
+  Caller& next = take_a_changed_read();
   script.answer(Kind::unknown);
   script.pass(300ms);
   EXPECT_EQ(script.sent(), "renew 1 30000");
@@ -235,13 +236,10 @@ TEST_F(CoordinatorIdleUnordered, ACallTakesItWhileItsLeaseIsRenewed) {
   CoordinatorSettings longer = settings();
   longer.cache = 1s;
   Script patient(longer);
-  Caller& held = patient.acquire(REENTRANT, 1s, 30s);
-  patient.answer(Kind::granted);
-  patient.release(held);
-  patient.answer(Kind::granted);
+  become_idle_in(patient);
   patient.pass(191ms);
   EXPECT_EQ(patient.sent(), "acquire 1 30000, expire 1 900, renew 1 900");
-  Caller& next = patient.acquire(REENTRANT, 1s, 30s, Owner::make());
+  Caller& next = take_in(patient);
   EXPECT_EQ(next.answer, Answer::granted);
   EXPECT_EQ(patient.release(next).answer, Answer::granted);
   patient.answer(Kind::granted);

@@ -27,6 +27,17 @@ class IdleTest : public ::testing::Test {
                        Lease lease = std::chrono::seconds(30)) {
     return script.acquire(type, std::chrono::seconds(1), lease, Owner::make());
   }
+  /// A call of another owner, in a script with settings of its own.
+  static Script::Caller& take_in(Script& its, Lease lease = std::chrono::seconds(30)) {
+    return its.acquire(LockType::REENTRANT, std::chrono::seconds(1), lease, Owner::make());
+  }
+  /// The process has had the key, and keeps it idle. All is answered.
+  static void become_idle_in(Script& its, Lease lease = std::chrono::seconds(30)) {
+    Script::Caller& held = take_in(its, lease);
+    its.answer(Kind::granted);
+    its.release(held);
+    its.answer(Kind::granted);
+  }
   /// The process has had the key under id 1, and keeps it idle. The `expire` is answered.
   void become_idle(LockType type = LockType::REENTRANT, std::uint64_t token = 0) {
     Script::Caller& held = script.acquire(type, std::chrono::seconds(1), std::chrono::seconds(30));
